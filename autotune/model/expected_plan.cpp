@@ -6,7 +6,6 @@
 #include <algorithm>
 
 #include "collectives/algorithms/catalog.hpp"
-#include "collectives/schedule/compose.hpp"
 #include "collectives/transport/table/transports.hpp"
 
 namespace tutti {
@@ -72,7 +71,7 @@ std::optional<ExpectedPlan> expected_plan(const Configuration& configuration,
     routed.oversubscribed = is_oversubscribed(call.hosts, machine.cores);
     const Route route = route_of(choice, routed, transport->methods, machine.tuning);
     const Way& way = route.ways[route.expected];
-    ExpectedPlan plan{pipelined(route.schedule, way.pieces), way,
+    ExpectedPlan plan{schedule_of(route.schedule, way), way,
                       parameters_of(way.method, *transport, call.buffers)};
     if (routed.oversubscribed) plan.parameters += " oversubscribed";
     return plan;

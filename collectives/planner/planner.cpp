@@ -8,7 +8,6 @@
 #include "base/rounding.hpp"
 #include "collectives/execute/plan/tried_plan.hpp"
 #include "collectives/execute/plans.hpp"
-#include "collectives/schedule/compose.hpp"
 #include "collectives/transport/gpu/device_memory.hpp"
 #include "collectives/transport/gpu/staged.hpp"
 #include "collectives/world/heap.hpp"
@@ -197,7 +196,7 @@ std::unique_ptr<Plan> Planner::plan_by(const Way& way, int number, std::string_v
     request.method = way.method;
     request.lanes = way.lanes;
     request.runs_ahead = way.runs_ahead;
-    request.schedule = pipelined(request.schedule, way.pieces);
+    request.schedule = schedule_of(request.schedule, way);
     request.number = number;
     switch (way.method) {
         using enum TransferMethod;

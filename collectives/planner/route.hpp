@@ -82,7 +82,8 @@ Bytes bytes_of_all_buffers(const RoutedCall& call);
 /// One way for the transfers of a plan.
 struct Way {
     TransferMethod method = TransferMethod::messages;
-    int pieces = 1;    ///< in which the schedule is copied in and out, pipelined
+    /// In which each chunk is copied: in and out, pipelined; or through the kernel, by both ranks.
+    int pieces = 1;
     Lanes lanes = {};  ///< of messages
     /// Runs that a rank may begin while peers still read its data of an earlier one.
     int runs_ahead = 0;
@@ -99,6 +100,9 @@ struct Route {
     BufferKind buffers = BufferKind::unregistered;
     StoreChoice stores = StoreChoice();
 };
+
+/// Returns the schedule of one way of a route.
+Schedule schedule_of(const Schedule& whole, const Way& way);
 
 /// Returns the route of a call. `methods` are those of the choice's transport that the ranks can
 /// use. Throws Error for an unknown transport or order, or an algorithm that cannot do it.

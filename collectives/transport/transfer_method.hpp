@@ -14,7 +14,7 @@ enum class TransferMethod {
     registered,
     mapped,
     copy_in_copy_out,  ///< copied by their owner, piece by piece, to where the peers load them
-    single_copy,       ///< read through the kernel (CMA)
+    single_copy,       ///< read or written through the kernel (CMA)
     /// By the blocks of threads of devices: in lines that carry their flags, or in place.
     device_lines,
     device_memory,

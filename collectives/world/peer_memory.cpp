@@ -18,27 +18,37 @@
 namespace tutti {
 namespace {
 
-// Returns the number of bytes read; -1 with errno set if none could be.
-ssize_t read_some(const PeerMemory& from, std::byte* into, std::size_t bytes) {
-    const iovec here{into, bytes};
-    const iovec there{const_cast<std::byte*>(from.address), bytes};
-    return process_vm_readv(from.process, &here, 1, &there, 1, 0);
+using CopyBetweenProcesses = decltype(process_vm_readv)*;
+
+// Returns the number of bytes copied; -1 with errno set if none could be.
+ssize_t copy_some(CopyBetweenProcesses copy, const PeerMemory& at_peer, std::byte* own,
+                  std::size_t bytes) {
+    const iovec here{own, bytes};
+    const iovec there{const_cast<std::byte*>(at_peer.address), bytes};
+    return copy(at_peer.process, &here, 1, &there, 1, 0);
+}
+
+void copy_all(CopyBetweenProcesses copy, PeerMemory at_peer, std::byte* own, std::size_t bytes) {
+    while (bytes > 0) {
+        const ssize_t done = copy_some(copy, at_peer, own, bytes);
+        if (done <= 0)
+            throw Error("the memory of process " + std::to_string(at_peer.process) +
+                            " can no longer be reached: " + std::strerror(errno),
+                        Exit::rank_lost);
+        at_peer.address += done;
+        own += done;
+        bytes -= as_size(done);
+    }
 }
 
 }  // namespace
 
 void PeerMemory::read(std::byte* into, std::size_t bytes) const {
-    PeerMemory rest = *this;
-    while (bytes > 0) {
-        const ssize_t done = read_some(rest, into, bytes);
-        if (done <= 0)
-            throw Error("the memory of process " + std::to_string(process) +
-                            " can no longer be read: " + std::strerror(errno),
-                        Exit::rank_lost);
-        rest.address += done;
-        into += done;
-        bytes -= as_size(done);
-    }
+    copy_all(process_vm_readv, *this, into, bytes);
+}
+
+void PeerMemory::write(const std::byte* from, std::size_t bytes) const {
+    copy_all(process_vm_writev, *this, const_cast<std::byte*>(from), bytes);
 }
 
 namespace {
@@ -53,15 +63,20 @@ std::optional<std::string> try_to_read(World& world) {
         PeerMemory where;
         std::uint64_t token;
     };
-    const std::uint64_t token = std::random_device{}() | std::uint64_t{1} << 32;
+    std::uint64_t token = std::random_device{}() | std::uint64_t{1} << 32;
     const CopyTrial mine{{getpid(), reinterpret_cast<const std::byte*>(&token)}, token};
     const auto problem_with = [](const CopyTrial& of_peer) -> const char* {
         std::uint64_t read_token = 0;
-        if (read_some(of_peer.where, reinterpret_cast<std::byte*>(&read_token),
-                      sizeof read_token) != sizeof read_token)
+        const auto copies_token = [&](CopyBetweenProcesses copy) {
+            return copy_some(copy, of_peer.where, reinterpret_cast<std::byte*>(&read_token),
+                             sizeof read_token) == sizeof read_token;
+        };
+        if (!copies_token(process_vm_readv))
             return "process_vm_readv is refused (ptrace_scope or a container's rules?)";
         if (read_token != of_peer.token)
             return "process_vm_readv reaches other processes than the ranks (containers?)";
+        if (!copies_token(process_vm_writev))  // the same token
+            return "process_vm_writev is refused (a container's rules?)";
         return nullptr;
     };
     const char* problem = problem_with(mine);
@@ -72,7 +87,9 @@ std::optional<std::string> try_to_read(World& world) {
         if (problem == nullptr) problem = problem_with(at(trials, peer));
     // The token must stay until all ranks have read it; this exchange waits for that.
     if (!true_on_all_ranks(world, problem == nullptr))
-        return problem != nullptr ? problem : "process_vm_readv is refused on another rank";
+        return problem != nullptr
+                   ? problem
+                   : "process_vm_readv or process_vm_writev is refused on another rank";
     return std::nullopt;
 }
 

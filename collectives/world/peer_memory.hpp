@@ -9,19 +9,20 @@
 
 namespace tutti {
 
-/// Unregistered memory of another process on this host, read through the kernel (process_vm_readv,
-/// cross memory attach): one copy without preparation, at the cost of a system call and a page
-/// walk.
+/// Unregistered memory of another process on this host, read or written through the kernel
+/// (process_vm_readv and process_vm_writev, cross memory attach): one copy without preparation, at
+/// the cost of a system call and a page walk.
 struct PeerMemory {
     int process = 0;  ///< the operating system's number
     const std::byte* address = nullptr;
 
-    /// Throws Error (rank_lost) if the process has ended.
+    /// Both throw Error (rank_lost) if the process has ended.
     void read(std::byte* into, std::size_t bytes) const;
+    void write(const std::byte* from, std::size_t bytes) const;
 };
 
-/// Returns why the ranks cannot read each other's memory this way; nothing if they can. Ranks that
-/// are on several hosts need to read only that of their own one. Collective on first use of a
+/// Returns why the ranks cannot reach each other's memory this way; nothing if they can. Ranks that
+/// are on several hosts need to reach only that of their own one. Collective on first use of a
 /// world.
 std::optional<std::string> peer_memory_refuses(World& world);
 

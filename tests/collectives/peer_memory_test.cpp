@@ -32,6 +32,15 @@ extern "C" ssize_t process_vm_readv(pid_t process, const iovec* here, unsigned l
     return syscall(SYS_process_vm_readv, process, &less, here_count, there, there_count, flags);
 }
 
+extern "C" ssize_t process_vm_writev(pid_t process, const iovec* here, unsigned long here_count,
+                                     const iovec* there, unsigned long there_count,
+                                     unsigned long flags) {
+    ++calls;
+    iovec less = *here;
+    less.iov_len = std::min(less.iov_len, most_bytes_at_once.load());
+    return syscall(SYS_process_vm_writev, process, &less, here_count, there, there_count, flags);
+}
+
 namespace tutti {
 
 TEST(PeerMemory, GoesOnWhereThePartBeforeEnded) {
@@ -52,6 +61,27 @@ TEST(PeerMemory, GoesOnWhereThePartBeforeEnded) {
         EXPECT_EQ(calls, at_once == SIZE_MAX ? 1 : at_once == 700 ? 6 : 2);
         EXPECT_TRUE(std::equal(theirs.begin(), theirs.end(), mine.begin())) << at_once;
         EXPECT_EQ(mine.back(), 0);
+    }
+}
+
+TEST(PeerMemory, IsWrittenAsItIsRead) {
+    std::vector<int> mine(1000);
+    std::iota(mine.begin(), mine.end(), 1);
+    for (const std::size_t at_once : {SIZE_MAX, std::size_t{3999}, std::size_t{700}}) {
+        std::vector<int> theirs(1001);
+        const PeerMemory memory{getpid(), reinterpret_cast<const std::byte*>(theirs.data())};
+        most_bytes_at_once = at_once;
+        calls = 0;
+        try {
+            memory.write(std::as_bytes(std::span(mine)).data(), 4000);
+        } catch (const Error& error) {
+            most_bytes_at_once = SIZE_MAX;
+            GTEST_SKIP() << error.what();
+        }
+        most_bytes_at_once = SIZE_MAX;
+        EXPECT_EQ(calls, at_once == SIZE_MAX ? 1 : at_once == 700 ? 6 : 2);
+        EXPECT_TRUE(std::equal(mine.begin(), mine.end(), theirs.begin())) << at_once;
+        EXPECT_EQ(theirs.back(), 0);
     }
 }
 

@@ -23,18 +23,19 @@ enum class Memory {
     unregistered_in_place,
     registered,
     in_place,
-    fetched,
+    by_kernel,
+    by_kernel_in_place,
     messages,
     messages_in_place
 };
 // The first ones are kinds of memory of one host.
 constexpr Memory all_memory[] = {
-    Memory::unregistered,      Memory::unregistered_in_place,
-    Memory::registered,        Memory::in_place,
-    Memory::fetched,           Memory::messages,
-    Memory::messages_in_place,
+    Memory::unregistered, Memory::unregistered_in_place,
+    Memory::registered,   Memory::in_place,
+    Memory::by_kernel,    Memory::by_kernel_in_place,
+    Memory::messages,     Memory::messages_in_place,
 };
-constexpr std::span<const Memory> memory_of_one_host(all_memory, 5);
+constexpr std::span<const Memory> memory_of_one_host(all_memory, 6);
 
 struct Case {
     const Algorithm* algorithm;
@@ -48,13 +49,13 @@ struct Case {
 
 bool is_in_place(const Case& tried) {
     return tried.memory == Memory::unregistered_in_place || tried.memory == Memory::in_place ||
-           tried.memory == Memory::messages_in_place;
+           tried.memory == Memory::by_kernel_in_place || tried.memory == Memory::messages_in_place;
 }
 
 std::string to_text(const Case& tried) {
     const char* memories[] = {
-        "unregistered", "unregistered in place", "registered", "registered in place", "fetched",
-        "messages",     "messages in place"};
+        "unregistered", "unregistered in place", "registered", "registered in place",
+        "kernel",       "kernel in place",       "messages",   "messages in place"};
     return std::string(name_of(tried.algorithm->collective)) + " " +
            std::string(tried.algorithm->name) + ", " + std::to_string(tried.ranks) +
            " ranks, root " + std::to_string(tried.root) + ", " + std::to_string(tried.pieces) +
@@ -82,7 +83,8 @@ TransferMethod method_of(Memory memory) {
         case Memory::registered:
         case Memory::in_place:
             return TransferMethod::registered;
-        case Memory::fetched:
+        case Memory::by_kernel:
+        case Memory::by_kernel_in_place:
             return TransferMethod::single_copy;
         case Memory::messages:
         case Memory::messages_in_place:
@@ -135,7 +137,7 @@ TEST(RankProgram, HasNoRaceInPieces) {
     for (const Algorithm& algorithm : catalog())
         for (int ranks : {2, 3, 4, 5})
             for (Memory memory : {Memory::unregistered, Memory::unregistered_in_place,
-                                  Memory::registered, Memory::fetched})
+                                  Memory::registered, Memory::by_kernel})
                 expect_no_race({&algorithm, ranks, memory, ranks / 2, /*pieces=*/12});
 }
 
@@ -273,9 +275,10 @@ TEST(RankProgram, KeepsResultsThatNoPeerReads) {
         return of_steps;
     };
     using Steps = std::vector<bool>;
-    const Case reduce{&find_algorithm(Collective::reduce, "linear"), 2, Memory::fetched};
+    const Case reduce{&find_algorithm(Collective::reduce, "linear"), 2, Memory::by_kernel};
     EXPECT_EQ(kept(reduce, 0), Steps{true});
-    const Case butterfly{&find_algorithm(Collective::all_reduce, "butterfly"), 4, Memory::fetched};
+    const Case butterfly{&find_algorithm(Collective::all_reduce, "butterfly"), 4,
+                         Memory::by_kernel};
     EXPECT_EQ(kept(butterfly, 0), (Steps{false, true}));
     // There a peer's write waits for the same counter.
     const Case pushed{&find_algorithm(Collective::all_reduce, "butterfly"), 4, Memory::registered};
@@ -285,7 +288,7 @@ TEST(RankProgram, KeepsResultsThatNoPeerReads) {
 // A rank copies its own part while other parts are in transit, before it reads them. But where
 // peers wait for data that the rank writes to them, that comes first.
 TEST(RankProgram, CopiesItsOwnPartFirstWherePeersOnlyRead) {
-    Case tried{&find_algorithm(Collective::all_gather, "ring"), 4, Memory::fetched};
+    Case tried{&find_algorithm(Collective::all_gather, "ring"), 4, Memory::by_kernel};
     for (const RankProgram& program : programs_of(tried, schedule_of(tried).value())) {
         const ProgramStep& first = program.steps.front();
         EXPECT_TRUE(first.dependencies.empty());
@@ -309,6 +312,72 @@ TEST(RankProgram, WaitsForAPeerBeforeItAccessesItsBuffers) {
                 for (const RankProgram& program : programs_of(tried, *schedule))
                     EXPECT_EQ(moves_without_a_wait(program), 0) << to_text(tried);
             }
+}
+
+// Pairs of chunk and peer.
+using Chunks = std::vector<std::pair<int, Rank>>;
+
+Chunks written_to_peers(const RankProgram& program) {
+    Chunks chunks;
+    for (const ProgramStep& step : program.steps)
+        for (const ChunkMove& move : step.moves)
+            for (const MovePlace& target : move.targets)
+                if (target.peer) chunks.emplace_back(move.chunk, *target.peer);
+    return chunks;
+}
+
+Chunks read_from_peers(const RankProgram& program) {
+    Chunks chunks;
+    for (const ProgramStep& step : program.steps)
+        for (const ChunkMove& move : step.moves)
+            for (const MovePlace& source : move.sources)
+                if (source.peer) chunks.emplace_back(move.chunk, *source.peer);
+    return chunks;
+}
+
+// A rank that would only wait does its share of the copies.
+TEST(RankProgram, SharesTheCopiesThroughTheKernel) {
+    const auto programs = [](Collective collective, std::string_view algorithm, int ranks,
+                             Memory memory, int pieces) {
+        const Case tried{&find_algorithm(collective, algorithm), ranks, memory};
+        return programs_of(tried, schedule_of(tried)->finer(pieces));
+    };
+    using enum Collective;
+    for (const int pieces : {2, 4, 5}) {
+        const Programs half = programs(broadcast, "linear", 2, Memory::by_kernel_in_place, pieces);
+        EXPECT_EQ(written_to_peers(half[0]).size(), as_size(pieces) / 2);
+        EXPECT_EQ(read_from_peers(half[1]).size(), as_size(pieces + 1) / 2);
+        EXPECT_EQ(find_race(half), std::nullopt);
+    }
+    // The root has its own copy to do.
+    EXPECT_TRUE(
+        written_to_peers(programs(broadcast, "linear", 2, Memory::by_kernel, 2)[0]).empty());
+    EXPECT_TRUE(written_to_peers(programs(scatter, "linear", 2, Memory::by_kernel, 1)[0]).empty());
+    const Programs gathered = programs(gather, "linear", 4, Memory::by_kernel, 1);
+    EXPECT_TRUE(read_from_peers(gathered[0]).empty());
+    for (const int rank : {1, 2, 3})
+        EXPECT_EQ(written_to_peers(gathered[as_size(rank)]), (Chunks{{rank, Rank{0}}}));
+}
+
+// Each rank writes what fits in the caches, and reads longer blocks.
+TEST(RankProgram, PushesShortBlocksOfAnExchangeThroughTheKernel) {
+    const auto pushes = [](std::int64_t block, int ranks) {
+        const Case tried{&find_algorithm(Collective::all_to_all, "linear"), ranks,
+                         Memory::by_kernel};
+        const Schedule schedule = *schedule_of(tried);
+        PlanRequest request = request_of(tried, schedule);
+        request.call.type = DataType::int8;
+        request.call.count = block;
+        Programs programs;
+        for (const Rank rank : all_ranks(ranks))
+            programs.push_back(std::move(compile(request, rank).front()));
+        EXPECT_EQ(find_race(programs), std::nullopt);
+        return written_to_peers(programs[0]).size();
+    };
+    EXPECT_EQ(pushes(2 << 20, 2), 1U);
+    EXPECT_EQ(pushes((2 << 20) + 1, 2), 0U);
+    EXPECT_EQ(pushes(512 << 10, 4), 3U);
+    EXPECT_EQ(pushes(1 << 20, 4), 0U);
 }
 
 // Once a rank has accessed a peer's buffers for the last time, that peer waits for it before the
@@ -393,7 +462,7 @@ TEST(FindRace, NamesAReadThatIsTooEarly) {
 }
 
 TEST(FindRace, NamesAReadOfWhatARankKeeps) {
-    const Case tried = all_reduce_by("butterfly", 4, Memory::fetched);
+    const Case tried = all_reduce_by("butterfly", 4, Memory::by_kernel);
     Programs programs = programs_of(tried, schedule_of(tried).value());
     ASSERT_EQ(find_race(programs), std::nullopt);
     programs[3].steps[0].keeps_results = true;
@@ -425,7 +494,7 @@ TEST(FindRace, NamesAPushIntoAPlaceThatIsInUse) {
     EXPECT_TRUE(
         is_race(find_race(programs), {"1 at step 0", "output's position 1", "not have begun"}));
     programs = sound;
-    for (ProgramStep& step : programs[0].steps) step.dependencies.clear();
+    programs[0].last_readers.clear();
     EXPECT_TRUE(is_race(find_race(programs),
                         {"1 at step 0", "output's position 1", "past that", "0 at its end"}));
     // Two ranks compute a chunk each and push it; the other still reads there.

@@ -22,7 +22,7 @@ struct Traffic {
 struct Burden {
     double own = 0;       // read and written in the rank's buffers
     double shared = 0;    // into and out of shared memory, the mean of both
-    double received = 0;  // from the memory of other ranks
+    double received = 0;  // copied by the kernel, from or to other ranks
 };
 
 class Bound {
@@ -171,7 +171,7 @@ private:
             case Collective::all_gather:
                 return {(p + 1) * n - in_place_block, p * n / 2, others * n};
             case Collective::broadcast:
-                return {2 * n - in_place_block, n / 2, n};
+                return {2 * n - in_place_block, n / 2, shared_copies()};
             case Collective::reduce:
             case Collective::scan:
                 return {2 * n, n / 2, n};
@@ -180,12 +180,17 @@ private:
                 return {p > 2 ? 2 * n : n, n / 2, n};
             case Collective::scatter:
             case Collective::gather:  // the root moves all of it
-                return {(p + 1) * n - 2 * in_place_block, others * n / 2, n};
+                return {(p + 1) * n - 2 * in_place_block, others * n / 2, shared_copies()};
             case Collective::all_to_all:
                 return {2 * (p * n - in_place_block), others * n, others * n};
             default:  // no bound is known
                 return {};
         }
+    }
+
+    // Both ends can do a copy, and the root copies its own block if it is not in place.
+    double shared_copies() const {
+        return (in_place_ ? ranks_ - 1 : ranks_) * block_ / std::min(ranks_, limits_.cores);
     }
 
     double own_footprint(const Burden& burden) const {

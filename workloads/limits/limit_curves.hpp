@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
+#include <sys/uio.h>
+
 #include <vector>
 
 #include "kernels/sets.hpp"
@@ -86,7 +88,7 @@ private:
     double one_way(int other);
     double exchange(int other);
     double staged_rate(std::int64_t piece);
-    double single_copy(std::int64_t bytes) const;
+    double single_copy(decltype(process_vm_readv)* copy, std::int64_t bytes) const;
 
     RankTeam& team_;
     std::uint64_t ticks_ = 0;  // reached by all counters so far

@@ -106,14 +106,16 @@ void SignalLatencySampler::sample_all(CurveRound round) {
                 best_.staged.gbps[i] =
                     std::max(best_.staged.gbps[i], staged_rate(staged_pieces[i]));
     team_.on_first([&] {
-        for (int i = 0; i < 20; ++i) keep_least(best_.single_copy_ns, single_copy(64));
+        for (int i = 0; i < 20; ++i)
+            keep_least(best_.single_copy_ns, single_copy(process_vm_readv, 64));
         for (std::size_t i = 0; i < std::size(single_copies); ++i) {
             const std::int64_t bytes = single_copies[i];
             if (bytes > short_pass_bytes && round == CurveRound::short_one) continue;
             if (static_cast<std::size_t>(2 * bytes) > team_.bytes()) continue;
-            if (const double took = single_copy(bytes); took > 0)
-                best_.single_copy.gbps[i] =
-                    std::max(best_.single_copy.gbps[i], static_cast<double>(bytes) / took);
+            for (const auto copy : {process_vm_readv, process_vm_writev})
+                if (const double took = single_copy(copy, bytes); took > 0)
+                    best_.single_copy.gbps[i] =
+                        std::max(best_.single_copy.gbps[i], static_cast<double>(bytes) / took);
         }
     });
 }
@@ -192,13 +194,14 @@ double SignalLatencySampler::staged_rate(std::int64_t piece) {
 }
 
 // Returns nanoseconds; 0 if the kernel refuses.
-double SignalLatencySampler::single_copy(std::int64_t bytes) const {
+double SignalLatencySampler::single_copy(decltype(process_vm_readv)* copy,
+                                         std::int64_t bytes) const {
     const auto size = static_cast<std::size_t>(bytes);
     const RankTeam::OwnView peer = team_.own_view_of(1 % team_.size());
-    const iovec to{team_.memory_of(team_.me()), size};
-    const iovec from{peer.memory + size, size};
+    const iovec here{team_.memory_of(team_.me()), size};
+    const iovec there{peer.memory + size, size};
     const std::int64_t began = now_ns();
-    const bool done = process_vm_readv(peer.process, &to, 1, &from, 1, 0) == bytes;
+    const bool done = copy(peer.process, &here, 1, &there, 1, 0) == bytes;
     return done ? static_cast<double>(now_ns() - began) : 0;
 }
 

@@ -22,6 +22,10 @@ bool is_far(const Moves::Operand& operand) {
     return !is_own(operand) && operand.address == nullptr;
 }
 
+PeerMemory at_peer(const Moves::Operand& far, std::size_t done) {
+    return {far.peer->process, far.peer->address + far.offset + done};
+}
+
 }  // namespace
 
 void Moves::add(std::span<const Operand> outs, std::span<const Operand> sources, std::size_t bytes,
@@ -35,7 +39,8 @@ void Moves::add(std::span<const Operand> outs, std::span<const Operand> sources,
         make_room_beside(moves_.back());
         return;
     }
-    const bool single_copy = std::ranges::any_of(sources, is_far);
+    const bool single_copy =
+        std::ranges::any_of(sources, is_far) || std::ranges::any_of(outs, is_far);
     moves_.push_back({bytes, 1, static_cast<std::uint32_t>(outs_.size()),
                       static_cast<std::uint32_t>(outs.size()),
                       static_cast<std::uint32_t>(sources_.size()),
@@ -58,7 +63,7 @@ bool Moves::replaces_source(const Move& move) const {
 std::size_t Moves::beside_result(const Move& move) const {
     const std::span sources(&all_sources_[move.first_source], move.sources);
     const auto far = static_cast<std::size_t>(std::ranges::count_if(sources, is_far));
-    return replaces_source(move) ? far : far - 1;
+    return replaces_source(move) || far == 0 ? far : far - 1;
 }
 
 std::size_t Moves::piece_of(const Move& move) const {
@@ -197,13 +202,14 @@ void Moves::single_copy(const Move& move, const std::function<void()>* after_rea
     std::byte* const* outs = &outs_[move.first_out];
     const std::byte* const* here = &sources_[move.first_source];
     const Operand* sources = &all_sources_[move.first_source];
-    const auto there = [&](const Operand& source, std::size_t done) {
-        return PeerMemory{source.peer->process, source.peer->address + source.offset + done};
-    };
     if (move.sources == 1) {
-        there(sources[0], 0).read(outs[0], move.bytes);
-        for (std::uint32_t i = 1; i < move.outs; ++i) copy_in_blocks(outs[i], outs[0], move.bytes);
-        return;
+        if (is_far(all_outs_[move.first_out]))
+            return at_peer(all_outs_[move.first_out], 0).write(here[0], move.bytes);
+        if (is_far(sources[0]))
+            at_peer(sources[0], 0).read(outs[0], move.bytes);
+        else
+            copy_in_blocks(outs[0], here[0], move.bytes);
+        return copy_results(move, 0, move.bytes);
     }
     const std::size_t piece = piece_of(move);
     for (std::size_t done = 0; done < move.bytes; done += piece) {
@@ -218,12 +224,24 @@ void Moves::single_copy(const Move& move, const std::function<void()>* after_rea
             }
             std::byte* const place = is_out_free ? out : spare;
             if (!std::exchange(is_out_free, false)) spare += bytes;
-            there(sources[i], done).read(place, bytes);
+            at_peer(sources[i], done).read(place, bytes);
             part_sources_[i] = place;
         }
         if (after_reading != nullptr && done + bytes == move.bytes) (*after_reading)();
         reduce_(&out, 1, part_sources_.data(), move.sources, elements_in(bytes, type_));
-        for (std::uint32_t i = 1; i < move.outs; ++i) copy_in_blocks(outs[i] + done, out, bytes);
+        copy_results(move, done, bytes);
+    }
+}
+
+// Copies a part of the first result to the others.
+void Moves::copy_results(const Move& move, std::size_t done, std::size_t bytes) {
+    std::byte* const* outs = &outs_[move.first_out];
+    for (std::uint32_t i = 1; i < move.outs; ++i) {
+        const Operand& out = all_outs_[move.first_out + i];
+        if (is_far(out))
+            at_peer(out, done).write(outs[0] + done, bytes);
+        else
+            copy_in_blocks(outs[i] + done, outs[0] + done, bytes);
     }
 }
 

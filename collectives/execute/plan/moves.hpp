@@ -21,8 +21,8 @@ class Moves {
 public:
     /// An operand of a move: memory that this process can load and store. In a buffer that may be
     /// replaced in the next run, a peer's or the caller's, it is `offset` bytes from the buffer's
-    /// start: either from the address given to place_peer(); or, if it is read through the kernel,
-    /// from `peer` at the time of the move, without an address.
+    /// start: either from the address given to place_peer(); or, if the kernel copies it, from
+    /// `peer` at the time of the move, without an address.
     struct Operand {
         std::byte* address = nullptr;
         const PeerMemory* peer = nullptr;
@@ -54,7 +54,7 @@ public:
     void close() { joinable_from_ = moves_.size(); }
     std::uint32_t size() const { return static_cast<std::uint32_t>(moves_.size()); }
 
-    /// One move, for code that executes moves elsewhere. No source is another process's.
+    /// One move, for code that executes moves elsewhere. No operand is another process's.
     struct View {
         std::size_t bytes;
         std::span<std::byte* const> outs;
@@ -81,7 +81,7 @@ private:
         std::uint32_t first_out, outs;
         std::uint32_t first_source, sources;
         bool is_final;
-        bool single_copy;  // some source is read through the kernel
+        bool single_copy;  // the kernel copies from or to another process
     };
     bool joins(const Move& last, std::span<const Operand> outs, std::span<const Operand> sources,
                bool is_final) const;
@@ -92,6 +92,7 @@ private:
     std::size_t piece_of(const Move& move) const;
     void make_room_beside(const Move& move);
     void single_copy(const Move& move, const std::function<void()>* after_reading);
+    void copy_results(const Move& move, std::size_t done, std::size_t bytes);
     void stream_in_part(const Move& move, double share);
 
     void queue(const Move& move);

@@ -10,7 +10,8 @@ std::optional<int> PushTerms::push_step(const Sender& sender, const Receiver& re
     if (sender.computed_in && receiver.last_use < *sender.computed_in &&
         receiver.last_read_by_sender <= *sender.computed_in)
         return sender.computed_in;
-    // Loads strictly increase from pushing to reading ranks, so ranks cannot wait in a circle.
+    // Loads strictly increase from pushing to reading ranks, or it is the last step, in which no
+    // rank waits: so ranks cannot wait in a circle.
     if (sender.from_input && sender.load < receiver.load && receiver.last_use < step &&
         receiver.last_read_by_sender < step)
         return step;

@@ -23,8 +23,12 @@ struct PushTerms {
         int load = 0;             ///< chunks to handle in the step of the transfer, if it pushes
 
         bool operator==(const Sender&) const = default;
-        Sender after(int) const { return *this; }
-        static int steps_to(const Sender&) { return 0; }
+        Sender after(int chunks) const {
+            Sender next = *this;
+            next.load += chunks;
+            return next;
+        }
+        int steps_to(const Sender& next) const { return next.load - load; }
     };
     struct Receiver {
         bool is_open = false;  ///< whether the sender can ever write the place, if late enough

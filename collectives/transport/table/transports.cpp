@@ -131,7 +131,7 @@ const TransportRow rows[] = {
      {registered, copy_in_copy_out},
      is_part},
     {"shm-cma",
-     "any memory, read through the kernel (process_vm_readv)",
+     "any memory, copied by the kernel (process_vm_readv, process_vm_writev)",
      nullptr,
      needs_one_host_and_peer_memory,
      open_memory,

@@ -64,6 +64,24 @@ TEST(Route, TriesAllMethodsThatMayBeFastestInUnregisteredMemory) {
     EXPECT_EQ(of(4 * MiB), (Ways{{copy_in_copy_out, 16}, {single_copy}}));
 }
 
+// In place the root of a broadcast has nothing else to copy, so it shares the copy.
+TEST(Route, CopiesInPlaceInTwoPiecesThroughTheKernelIfThereIsARoot) {
+    const auto pieces = [](Collective collective, std::string_view algorithm, bool in_place) {
+        const Choice choice{&find_algorithm(collective, algorithm),
+                            {.algorithm = std::string(algorithm), .transport = "shm-cma"}};
+        const Call call{.collective = collective, .type = DataType::uint8, .count = MiB};
+        const Route route =
+            route_of(choice, {call, BufferKind::unregistered, Placement::one_node(2), in_place},
+                     find_transport("shm-cma").methods, {});
+        return schedule_of(route.schedule, route.ways.at(0)).chunks() / route.schedule.chunks();
+    };
+    EXPECT_EQ(pieces(Collective::broadcast, "tree", true), 2);
+    EXPECT_EQ(pieces(Collective::broadcast, "tree", false), 1);
+    EXPECT_EQ(pieces(Collective::gather, "linear", true), 2);
+    EXPECT_EQ(pieces(Collective::reduce, "tree", true), 1);
+    EXPECT_EQ(pieces(Collective::all_gather, "ring", true), 1);
+}
+
 TEST(Route, TriesSmallPiecesOfUpTo64KiBWhereRanksShareCores) {
     const auto of = [](std::int64_t bytes) {
         return route("shm", BufferKind::unregistered, bytes, true).ways;
