@@ -19,7 +19,8 @@ namespace tutti {
 /// The first run uses the first plan, as it may stay the only run. A trial follows at once. Later
 /// trials are so rare that the slower plans cost 2 % of the time. But the first trial, and one that
 /// changed the choice, are repeated after 32 to 128 runs, in case they were disturbed; after twice
-/// as many each time if the choice goes on changing.
+/// as many each time if the choice goes on changing. Plans that were much slower in the last trial
+/// have fewer runs in the next one: a disturbance only makes a run slower.
 class PlanChoice {
 public:
     static constexpr int most_plans = 4;
@@ -54,9 +55,11 @@ public:
             if (--left_ == 0) tried_ = 0;
             return;
         }
+        const auto plan = as_size(current());
         if (runs_of_plan_ >= ignored_)
-            last_[as_size(current())][runs_of_plan_ - ignored_] = ns * unit / (bytes + latency);
-        if (++runs_of_plan_ < ignored_ + counted) return;
+            std::fill(last_[plan].begin() + (runs_of_plan_ - ignored_), last_[plan].end(),
+                      ns * unit / (bytes + latency));
+        if (++runs_of_plan_ < ignored_ + counted_[plan]) return;
         runs_of_plan_ = 0;
         ++tried_;
     }
@@ -73,8 +76,10 @@ public:
         const int before = std::exchange(best_, static_cast<int>(least - slowest.begin()));
         const bool is_confirmed = !std::exchange(is_first_, false) && best_ == before;
         std::int64_t lost = 0;
-        for (auto time = slowest.begin(); time != end; ++time)
-            lost += static_cast<std::int64_t>(ignored_ + counted) * (*time - *least);
+        for (std::size_t plan = 0; plan < as_size(plans_); ++plan) {
+            counted_[plan] = slowest[plan] > *least + *least / 2 ? 1 : most_counted;
+            lost += static_cast<std::int64_t>(ignored_ + counted_[plan]) * (slowest[plan] - *least);
+        }
         const std::int64_t rare = 50 * lost / std::max<std::int64_t>(*least, 1);
         left_ = is_confirmed ? std::clamp<std::int64_t>(rare, 256, 4096)
                              : std::clamp<std::int64_t>(rare / 8, soon_, 4 * soon_);
@@ -85,16 +90,16 @@ public:
 private:
     static constexpr int none = -1;
     static constexpr std::int64_t soonest = 32;
-    static constexpr std::size_t counted = 3;  // runs of one plan in a trial
+    static constexpr std::size_t most_counted = 3;  // runs of one plan in a trial
     // Calls of a plan have different lengths, so times for `unit` bytes are compared. A call
     // without data takes as long as moving `latency` bytes.
     static constexpr std::int64_t unit = 1 << 20, latency = 8 << 10;
-    using Last = std::array<std::int64_t, counted>;
+    using Last = std::array<std::int64_t, most_counted>;
 
     // Returns the median, which ignores a single outlier.
     static std::int64_t typical(Last times) {
         std::ranges::sort(times);
-        return times[counted / 2];
+        return times[most_counted / 2];
     }
 
     int plans_;
@@ -105,6 +110,8 @@ private:
     int tried_ = none;              // plans that the current trial has tried; none: no trial runs
     std::int64_t left_ = 1;         // runs until the next trial
     std::size_t runs_of_plan_ = 0;  // in the current trial
+    std::array<std::size_t, most_plans> counted_{most_counted, most_counted, most_counted,
+                                                 most_counted};
     std::array<Last, most_plans> last_{};
 };
 

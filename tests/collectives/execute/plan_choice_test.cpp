@@ -90,6 +90,16 @@ TEST(PlanChoice, TrialsCostTwoPerCent) {
     }
 }
 
+// The second trial begins after 32 to 128 calls: one run of each plan is ignored, three count of
+// the fastest one and of a plan that is nearly as fast, one of a much slower one.
+TEST(PlanChoice, TriesMuchSlowerPlansLess) {
+    for (const auto& [slow, runs] : {std::pair{120, 4}, std::pair{200, 2}}) {
+        Ranks ranks({{100, slow}});
+        ranks.calls_of(0, 9);
+        EXPECT_EQ(ranks.calls_of(1, 170), runs) << slow;
+    }
+}
+
 TEST(PlanChoice, FollowsTheMachineWhenItChanges) {
     Ranks ranks({{700, 1000}, {700, 900}});
     ranks.calls_of(0, 2000);
