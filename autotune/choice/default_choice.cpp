@@ -19,7 +19,7 @@ namespace {
 // copying some KiB; between hosts a message takes ten times as long.
 constexpr Bytes small_on_host{16 * 1024};
 constexpr Bytes small_across_hosts{64 * 1024};
-constexpr Bytes small_if_copied{512 * 1024};
+constexpr Bytes small_if_copied{128 * 1024};
 // Two ranks exchange vectors of up to this size in cache lines, by the default of HostTuning.
 constexpr Bytes in_lines_of_pair{2 * HostTuning{}.ll_up_to.count};
 // Up to this size, one of two ranks adds a vector in less time than a second step takes.
@@ -132,8 +132,9 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
         // 4.6 times. Where peers reach the memory, both ranks add if a reduce is spread. On Zen 5,
         // that takes 0.5 to 0.9 of the time from 24 KiB to 32 MiB; on Zen 1, it takes 1.2 times as
         // long for 32 KiB and 1.05 for 64 KiB, but 0.75 of the time for 512 KiB. Where they copy
-        // it, a second step costs more than it saves: two-shot takes up to 1.8 times as long as the
-        // butterfly.
+        // it, a second step costs more than it saves up to 128 KiB: two-shot takes up to 1.8 times
+        // as long as the butterfly. Of 512 KiB to 2 MiB, whose sums ranks write to their peers
+        // through the kernel, it takes 0.65 to 0.8 of the time.
         const bool is_pair = world.size() == 2,
                    is_reached = buffers == BufferKind::registered || buffers == BufferKind::mapped,
                    is_all_reduce = call.collective == Collective::all_reduce;

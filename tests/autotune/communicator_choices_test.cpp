@@ -420,8 +420,8 @@ TEST(DefaultChoice, BetweenTwoRanksNothingIsSpreadFirst) {
         for (const std::int64_t count : {1, 8192, 65536, 2097152})
             EXPECT_EQ(default_of(collective, 2, count), "tree");
     EXPECT_EQ(default_of(Collective::broadcast, 4, 2097152), "butterfly");
-    EXPECT_EQ(default_of(Collective::all_reduce, 2, 131072), "butterfly");
-    EXPECT_EQ(default_of(Collective::all_reduce, 2, 2097152), "two-shot");
+    EXPECT_EQ(default_of(Collective::all_reduce, 2, 32768), "butterfly");
+    EXPECT_EQ(default_of(Collective::all_reduce, 2, 32769), "two-shot");
 }
 
 TEST(DefaultChoice, BothOfTwoRanksAddWhereTheyReachTheMemory) {
