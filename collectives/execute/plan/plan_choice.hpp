@@ -4,6 +4,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <utility>
 
@@ -16,11 +17,11 @@ namespace tutti {
 /// All ranks count the same runs, so they try the plans at the same time, a few runs each. Then
 /// they exchange their times and decide alike.
 ///
-/// The first run uses the first plan, as it may stay the only run. A trial follows at once. Later
-/// trials are so rare that the slower plans cost 2 % of the time. But the first trial, and one that
-/// changed the choice, are repeated after 32 to 128 runs, in case they were disturbed; after twice
-/// as many each time if the choice goes on changing. Plans that were much slower in the last trial
-/// have fewer runs in the next one: a disturbance only makes a run slower.
+/// The first run uses the first plan, as it may stay the only run. A short trial follows at once.
+/// Later trials are so rare that the slower plans cost 2 % of the time. But the first trial, and
+/// one that changed the choice, are repeated after 32 to 128 runs, in case they were disturbed;
+/// after twice as many each time if the choice goes on changing. Plans that were much slower in the
+/// last trial have fewer runs in the next one: a disturbance only makes a run slower.
 class PlanChoice {
 public:
     static constexpr int most_plans = 4;
@@ -42,7 +43,8 @@ public:
     /// Returns this rank's times in the trial that has ended.
     Times times() const {
         Times all{};
-        for (std::size_t plan = 0; plan < all.size(); ++plan) all[plan] = typical(last_[plan]);
+        for (std::size_t plan = 0; plan < all.size(); ++plan)
+            all[plan] = typical(last_[plan], counted_[plan]);
         return all;
     }
 
@@ -56,29 +58,31 @@ public:
             return;
         }
         const auto plan = as_size(current());
+        if (runs_of_plan_ == ignored_) last_[plan].fill(std::numeric_limits<std::int64_t>::max());
         if (runs_of_plan_ >= ignored_)
-            std::fill(last_[plan].begin() + (runs_of_plan_ - ignored_), last_[plan].end(),
-                      ns * unit / (bytes + latency));
+            last_[plan][runs_of_plan_ - ignored_] = ns * unit / (bytes + latency);
         if (++runs_of_plan_ < ignored_ + counted_[plan]) return;
         runs_of_plan_ = 0;
         ++tried_;
     }
 
     /// Chooses by the times() of all ranks, including this one. A call takes as long as its slowest
-    /// rank.
+    /// rank, but ranks that leave earlier have more time for other work: the mean counts, too.
     void agree(std::span<const Times> of_all) {
-        Times slowest{};
+        Times slowest{}, costs{};
         for (const Times& times : of_all)
-            for (std::size_t plan = 0; plan < times.size(); ++plan)
+            for (std::size_t plan = 0; plan < times.size(); ++plan) {
                 slowest[plan] = std::max(slowest[plan], times[plan]);
-        const auto end = slowest.begin() + plans_;
-        const auto least = std::min_element(slowest.begin(), end);
-        const int before = std::exchange(best_, static_cast<int>(least - slowest.begin()));
+                costs[plan] += times[plan] / std::ssize(of_all);
+            }
+        for (std::size_t plan = 0; plan < costs.size(); ++plan) costs[plan] += slowest[plan];
+        const auto least = std::min_element(costs.begin(), costs.begin() + plans_);
+        const int before = std::exchange(best_, static_cast<int>(least - costs.begin()));
         const bool is_confirmed = !std::exchange(is_first_, false) && best_ == before;
         std::int64_t lost = 0;
         for (std::size_t plan = 0; plan < as_size(plans_); ++plan) {
-            counted_[plan] = slowest[plan] > *least + *least / 2 ? 1 : most_counted;
-            lost += static_cast<std::int64_t>(ignored_ + counted_[plan]) * (slowest[plan] - *least);
+            counted_[plan] = costs[plan] > *least + *least / 2 ? least_counted : most_counted;
+            lost += static_cast<std::int64_t>(ignored_ + counted_[plan]) * (costs[plan] - *least);
         }
         const std::int64_t rare = 50 * lost / std::max<std::int64_t>(*least, 1);
         left_ = is_confirmed ? std::clamp<std::int64_t>(rare, 256, 4096)
@@ -90,16 +94,19 @@ public:
 private:
     static constexpr int none = -1;
     static constexpr std::int64_t soonest = 32;
-    static constexpr std::size_t most_counted = 3;  // runs of one plan in a trial
+    // Runs of one plan that count in a trial: the first one, that of a plan that is nearly as fast
+    // as the best one, and that of a much slower plan.
+    static constexpr std::size_t counted_first = 2, most_counted = 3, least_counted = 1;
     // Calls of a plan have different lengths, so times for `unit` bytes are compared. A call
     // without data takes as long as moving `latency` bytes.
     static constexpr std::int64_t unit = 1 << 20, latency = 8 << 10;
     using Last = std::array<std::int64_t, most_counted>;
 
-    // Returns the median, which ignores a single outlier.
-    static std::int64_t typical(Last times) {
+    // Returns the median, which ignores a single outlier; the smaller one of two times. The others
+    // are the largest number.
+    static std::int64_t typical(Last times, std::size_t counted) {
         std::ranges::sort(times);
-        return times[most_counted / 2];
+        return times[(counted - 1) / 2];
     }
 
     int plans_;
@@ -110,8 +117,8 @@ private:
     int tried_ = none;              // plans that the current trial has tried; none: no trial runs
     std::int64_t left_ = 1;         // runs until the next trial
     std::size_t runs_of_plan_ = 0;  // in the current trial
-    std::array<std::size_t, most_plans> counted_{most_counted, most_counted, most_counted,
-                                                 most_counted};
+    std::array<std::size_t, most_plans> counted_{counted_first, counted_first, counted_first,
+                                                 counted_first};
     std::array<Last, most_plans> last_{};
 };
 
