@@ -225,21 +225,21 @@ void add_copying_ways(Route& route, const RoutedCall& call, TransferMethods meth
     const auto pieces_of = [&](Bytes piece) {
         return copy_in_pieces(call.call, ranks, route.schedule.chunks(), piece);
     };
-    Way staged{.method = copy_in_copy_out,
-               .pieces = pieces_of(tuning.stage_piece),
-               .runs_ahead = vector <= most_run_ahead ? most_runs_ahead : 0};
-    if (methods.has(copy_in_copy_out)) route.ways.push_back(staged);
+    if (methods.has(copy_in_copy_out)) {
+        const int pieces = pieces_of(tuning.stage_piece), more = pieces_of(small_piece);
+        Way way{.method = copy_in_copy_out,
+                .pieces = pieces,
+                .runs_ahead = vector <= most_run_ahead ? most_runs_ahead : 0};
+        route.ways.push_back(way);
+        way.pieces = more;
+        const bool may_gain = more > pieces && pieces < many_pieces &&
+                              (!call.oversubscribed || vector <= most_in_small_pieces);
+        if (may_try && may_gain) route.ways.push_back(way);
+    }
     if (methods.has(single_copy) && (!may_try || vector >= worth_system_call)) {
         if (is_worth_single_copy(call.call, ranks, route.schedule.chunks(), tuning))
             route.expected = route.ways.size();
         route.ways.push_back({.method = single_copy, .pieces = pieces_of_shared_copy(call)});
-    }
-    const int more = pieces_of(small_piece);
-    const bool may_gain = more > staged.pieces && staged.pieces < many_pieces &&
-                          (!call.oversubscribed || vector <= most_in_small_pieces);
-    if (methods.has(copy_in_copy_out) && may_try && may_gain) {
-        staged.pieces = more;
-        route.ways.push_back(staged);
     }
 }
 
