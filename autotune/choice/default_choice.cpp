@@ -131,10 +131,10 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
         // nothing: a broadcast took up to 10 times as long, a reduce of unregistered memory up to
         // 4.6 times. Where peers reach the memory, both ranks add if a reduce is spread. On Zen 5,
         // that takes 0.5 to 0.9 of the time from 24 KiB to 32 MiB; on Zen 1, it takes 1.2 times as
-        // long for 32 KiB and 1.05 for 64 KiB, but 0.75 of the time for 512 KiB. Where they copy
-        // it, a second step costs more than it saves up to 128 KiB: two-shot takes up to 1.8 times
-        // as long as the butterfly. Of 512 KiB to 2 MiB, whose sums ranks write to their peers
-        // through the kernel, it takes 0.65 to 0.8 of the time.
+        // long for 32 KiB and 1.05 for 64 KiB, but 0.75 of the time for 512 KiB. If they
+        // copy in and out, two-shot takes 1.7 to 1.8 times as long as the butterfly from 128 KiB to
+        // 1 MiB. If the kernel copies, it takes 1.1 to 1.3 of the butterfly's time for 128 KiB,
+        // 0.75 to 1.0 for 256 KiB, and 0.5 to 0.85 for 512 KiB to 4 MiB.
         const bool is_pair = world.size() == 2,
                    is_reached = buffers == BufferKind::registered || buffers == BufferKind::mapped,
                    is_all_reduce = call.collective == Collective::all_reduce;
@@ -149,7 +149,8 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
         const bool stays_whole =
             is_pair && (call.collective == Collective::broadcast ||
                         (call.collective == Collective::reduce && !is_reached) ||
-                        (is_all_reduce && !is_reached && bytes <= small_if_copied));
+                        (is_all_reduce && !is_reached &&
+                         (bytes <= small_if_copied || world.refuses_peer_memory)));
         const bool is_long_barrier =
             call.collective == Collective::barrier && world.size() > most_ranks_of_linear_barrier;
         const BySize& algorithms =

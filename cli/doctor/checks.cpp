@@ -156,9 +156,9 @@ Seen shared_memory(const HostCondition& on) {
 
 Seen memory_of_peers(const HostCondition& on) {
     if (!on.was_tried || on.ranks() < 2) return std::nullopt;
-    if (!on.reading_refused) return Answer{"ranks read each other's memory through the kernel"};
-    return Answer{"ranks cannot read each other's memory: " + *on.reading_refused,
-                  on.reading_refused->find("other processes") != std::string::npos
+    if (!on.copying_refused) return Answer{"ranks can copy from and to each other's memory"};
+    return Answer{"ranks cannot copy from and to each other's memory: " + *on.copying_refused,
+                  on.copying_refused->find("other processes") != std::string::npos
                       ? "start all ranks of a host in one container, or with --pid=host"
                       : "docker run --cap-add=SYS_PTRACE, or sysctl kernel.yama.ptrace_scope=0; "
                         "otherwise large messages are copied twice"};

@@ -22,7 +22,7 @@ struct HostCondition {
     std::map<std::string, std::string> environment;
     bool has_other_hosts = false;
     bool was_tried = false;  ///< whether the next two were found out; if not, they mean nothing
-    std::optional<std::string> reading_refused, sharing_refused;  ///< reasons; none: it works
+    std::optional<std::string> copying_refused, sharing_refused;  ///< reasons; none: it works
     std::vector<std::string> ucx_transports;
     std::string why_no_ucx;  ///< reason if there are none
 

@@ -47,7 +47,7 @@ HostCondition condition_in(const std::filesystem::path& root) {
 // others return nothing. Collective.
 std::optional<HostCondition> condition_of_host(World& world) {
     const auto cpus = usable_cpus_of_ranks(world);
-    const auto reading_refused = peer_memory_refuses(world),
+    const auto copying_refused = peer_memory_refuses(world),
                sharing_refused = shared_memory_refuses(world);
     if (!world.is_leader()) return std::nullopt;
     const UcxResources ucx = ucx_resources();
@@ -57,7 +57,7 @@ std::optional<HostCondition> condition_of_host(World& world) {
                      .environment = environment_of_process(),
                      .has_other_hosts = !world.one_host(),
                      .was_tried = true,
-                     .reading_refused = reading_refused,
+                     .copying_refused = copying_refused,
                      .sharing_refused = sharing_refused,
                      .ucx_transports = ucx.transports,
                      .why_no_ucx = ucx.why_none};

@@ -182,7 +182,7 @@ bool goes_in_lanes(const RoutedCall& call) {
     return !call.in_place || !CollectiveSpec{call.call.collective, call.ranks()}.exchanges();
 }
 
-// Returns whether reading unregistered memory through the kernel is expected to be faster for a
+// Returns whether copying unregistered memory through the kernel is expected to be faster for a
 // call of this size.
 bool is_worth_single_copy(const Call& call, int ranks, int chunks, const HostTuning& tuning) {
     const Bytes all{total_bytes(call, ranks)};
@@ -200,9 +200,10 @@ bool is_worth_single_copy(const Call& call, int ranks, int chunks, const HostTun
     }
 }
 
-// Returns the pieces in which two ranks share a copy through the kernel, where the root has nothing
-// else to copy. A broadcast of 512 KiB between two ranks takes 0.4 to 0.6 of the time, or 0.7 if
-// the receiver reads the data afterwards and that time counts, too.
+// Returns into how many pieces a chunk is divided for the kernel's copies: two if the sender (a
+// root, or the leaf of a gather) may have nothing else to copy. Then it writes one piece, and the
+// receiver reads the other. A broadcast of 512 KiB between two ranks takes 0.4 to 0.6 of the time;
+// 0.7 if the time includes reading the result.
 int pieces_of_shared_copy(const RoutedCall& call) {
     return call.in_place && has_root(call.call.collective) && !reduces(call.call.collective) ? 2
                                                                                              : 1;

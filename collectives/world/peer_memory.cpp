@@ -24,7 +24,7 @@ using CopyBetweenProcesses = decltype(process_vm_readv)*;
 ssize_t copy_some(CopyBetweenProcesses copy, const PeerMemory& at_peer, std::byte* own,
                   std::size_t bytes) {
     const iovec here{own, bytes};
-    const iovec there{const_cast<std::byte*>(at_peer.address), bytes};
+    const iovec there{at_peer.address, bytes};
     return copy(at_peer.process, &here, 1, &there, 1, 0);
 }
 
@@ -32,8 +32,8 @@ void copy_all(CopyBetweenProcesses copy, PeerMemory at_peer, std::byte* own, std
     while (bytes > 0) {
         const ssize_t done = copy_some(copy, at_peer, own, bytes);
         if (done <= 0)
-            throw Error("the memory of process " + std::to_string(at_peer.process) +
-                            " can no longer be reached: " + std::strerror(errno),
+            throw Error("copying from or to the memory of process " +
+                            std::to_string(at_peer.process) + " failed: " + std::strerror(errno),
                         Exit::rank_lost);
         at_peer.address += done;
         own += done;
@@ -53,8 +53,8 @@ void PeerMemory::write(const std::byte* from, std::size_t bytes) const {
 
 namespace {
 
-std::optional<std::string> try_to_read(World& world) {
-    // Some systems let only a process's parents read its memory, unless it allows other processes
+std::optional<std::string> try_to_copy(World& world) {
+    // Some systems let only a process's parents reach its memory, unless it allows other processes
     // to.
     prctl(PR_SET_PTRACER, PR_SET_PTRACER_ANY, 0, 0, 0);
     // In another container the same process number is another process: the token identifies the
@@ -64,7 +64,7 @@ std::optional<std::string> try_to_read(World& world) {
         std::uint64_t token;
     };
     std::uint64_t token = std::random_device{}() | std::uint64_t{1} << 32;
-    const CopyTrial mine{{getpid(), reinterpret_cast<const std::byte*>(&token)}, token};
+    const CopyTrial mine{{getpid(), reinterpret_cast<std::byte*>(&token)}, token};
     const auto problem_with = [](const CopyTrial& of_peer) -> const char* {
         std::uint64_t read_token = 0;
         const auto copies_token = [&](CopyBetweenProcesses copy) {
@@ -85,7 +85,7 @@ std::optional<std::string> try_to_read(World& world) {
     const auto trials = gather_all(world, mine);
     for (const Rank peer : world.ranks_of_host())
         if (problem == nullptr) problem = problem_with(at(trials, peer));
-    // The token must stay until all ranks have read it; this exchange waits for that.
+    // The token must stay until all ranks have copied it; this exchange waits for that.
     if (!true_on_all_ranks(world, problem == nullptr))
         return problem != nullptr
                    ? problem
@@ -107,9 +107,9 @@ std::optional<std::string> try_to_share(World& world) {
 
 // Trials have shown this of the peers of a world.
 struct KnownOfPeers {
-    std::optional<std::optional<std::string>> reading, sharing;
+    std::optional<std::optional<std::string>> copying, sharing;
 
-    bool all_works() const { return reading && !*reading && sharing && !*sharing; }
+    bool all_works() const { return copying && !*copying && sharing && !*sharing; }
 };
 
 KnownOfPeers& known_of_peers(World& world) {
@@ -150,7 +150,9 @@ std::optional<std::string> find_out(World& world, Trial trial,
 }  // namespace
 
 std::optional<std::string> peer_memory_refuses(World& world) {
-    return find_out(world, try_to_read, &KnownOfPeers::reading);
+    auto refusal = find_out(world, try_to_copy, &KnownOfPeers::copying);
+    world.refuses_peer_memory = refusal.has_value();
+    return refusal;
 }
 
 std::optional<std::string> shared_memory_refuses(World& world) {
@@ -164,7 +166,7 @@ bool knows_all_peers(const World& world) {
 
 void trust_known_peers(World& world) {
     if (world.one_process()) return;  // needs no exchange
-    known_of_peers(world) = {.reading = std::optional<std::string>(),
+    known_of_peers(world) = {.copying = std::optional<std::string>(),
                              .sharing = std::optional<std::string>()};
 }
 

@@ -14,7 +14,7 @@ namespace tutti {
 /// the cost of a system call and a page walk.
 struct PeerMemory {
     int process = 0;  ///< the operating system's number
-    const std::byte* address = nullptr;
+    std::byte* address = nullptr;
 
     /// Both throw Error (rank_lost) if the process has ended.
     void read(std::byte* into, std::size_t bytes) const;

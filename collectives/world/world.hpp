@@ -129,6 +129,9 @@ public:
     /// Some machine has more ranks than cores: waits yield the core at once. Containers of one
     /// machine share its cores.
     bool oversubscribed = false;
+    /// The kernel is known to refuse copies between the ranks' processes, see
+    /// peer_memory_refuses().
+    bool refuses_peer_memory = false;
     /// Equal links of each host, to networks that all ranks share, among which the MPI library
     /// divides long messages; 1 if it divides none, or if that is unknown.
     int links = 1;

@@ -286,10 +286,12 @@ TEST(CommunicatorChoices, LearnsOfCallsWhoseLengthsChange) {
 }
 
 std::string default_of(Collective collective, int ranks, std::int64_t count,
-                       BufferKind buffers = BufferKind::unregistered, bool oversubscribed = false) {
+                       BufferKind buffers = BufferKind::unregistered, bool oversubscribed = false,
+                       bool refuses_peer_memory = false) {
     std::string best;
     run_as_threads(ranks, 20, [&](World& world) {
         world.oversubscribed = oversubscribed;
+        world.refuses_peer_memory = refuses_peer_memory;
         const Call call{.collective = collective, .type = DataType::float32, .count = count};
         const auto choices = default_choices(call, buffers, world);
         if (world.is_first()) best = choices.front().algorithm;
@@ -422,6 +424,16 @@ TEST(DefaultChoice, BetweenTwoRanksNothingIsSpreadFirst) {
     EXPECT_EQ(default_of(Collective::broadcast, 4, 2097152), "butterfly");
     EXPECT_EQ(default_of(Collective::all_reduce, 2, 32768), "butterfly");
     EXPECT_EQ(default_of(Collective::all_reduce, 2, 32769), "two-shot");
+}
+
+// Without the kernel, two-shot would copy each half in and out.
+TEST(DefaultChoice, KeepsAllReducesOfTwoRanksWholeIfTheKernelRefusesCopies) {
+    const auto all_reduce = [](int ranks) {
+        return default_of(Collective::all_reduce, ranks, 1 << 20, BufferKind::unregistered, false,
+                          /*refuses_peer_memory=*/true);
+    };
+    EXPECT_EQ(all_reduce(2), "butterfly");
+    EXPECT_EQ(all_reduce(4), "two-shot");
 }
 
 TEST(DefaultChoice, BothOfTwoRanksAddWhereTheyReachTheMemory) {

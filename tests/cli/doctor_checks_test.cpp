@@ -76,7 +76,7 @@ TEST(Doctor, NamesEachMisconfiguration) {
              on.has_other_hosts = false;
              on.sharing_refused = "no space";
          }},
-        {"memory of peers", [](auto& on) { on.reading_refused = "refused"; }},
+        {"memory of peers", [](auto& on) { on.copying_refused = "refused"; }},
         {"free memory", [](auto& on) { on.settings.available_memory = Bytes{64 << 20}; }},
         {"huge pages", [](auto& on) { on.settings.huge_pages = "never"; }},
         {"governor", [](auto& on) { on.facts.governor = "powersave"; }},

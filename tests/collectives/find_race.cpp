@@ -190,8 +190,18 @@ private:
         const ChunkMove* move;
         ChunkPlace place;
         int step;  // step of the schedule that it replaces
-        bool is_message = false;
+        bool is_message = false, writes = false;
     };
+
+    // Returns the steps that the rank's counter must show once the access is over: one more in a
+    // step that keeps its results, unless it only reads a peer's data.
+    std::size_t steps_until(const Access& access, std::size_t owner) const {
+        const ProgramStep& step = programs_[access.rank].steps[access.index];
+        const bool is_early =
+            access.is_message || (access.rank != owner && !access.writes &&
+                                  !is_read_late(step, *access.move, access.place));
+        return access.index + (step.keeps_results && !is_early ? 2 : 1);
+    }
 
     // Returns what the rank knows when it begins with the access.
     const Knowledge& known_at(const Access& access) const {
@@ -216,7 +226,8 @@ private:
                     for (const MovePlace& target : move.targets)
                         if (belongs(target.peer))
                             visit({rank, index, &move, target.place,
-                                   std::max(steps[index].number, target.for_step)});
+                                   std::max(steps[index].number, target.for_step),
+                                   /*is_message=*/false, /*writes=*/true});
                     for (const MovePlace& source : move.sources)
                         if (belongs(source.peer))
                             visit(
@@ -233,7 +244,8 @@ private:
                 for (const MovePlace& target : move.targets)
                     if (target.peer && !race_)
                         check_push(as_size(*target.peer),
-                                   {pusher, index, &move, target.place, target.for_step});
+                                   {pusher, index, &move, target.place, target.for_step,
+                                    /*is_message=*/false, /*writes=*/true});
     }
 
     // A push replaces a transfer of a later step: all accesses of earlier steps to the place must
@@ -248,9 +260,9 @@ private:
             const bool is_before = other.step <= push.step;
             const Access& first = is_before ? other : push;
             const Access& then = is_before ? push : other;
-            const bool in_order = first.rank == then.rank
-                                      ? first.index < then.index
-                                      : known_at(then)[first.rank] >= after(first.index + 1);
+            const bool in_order = first.rank == then.rank ? first.index < then.index
+                                                          : known_at(then)[first.rank] >=
+                                                                after(steps_until(first, owner));
             if (!in_order)
                 report(fmt::format("{} pushes to {} of rank {}, which {} uses at the same time",
                                    name_of(push.rank, push.index + 1), to_text(push.place), owner,
@@ -259,7 +271,7 @@ private:
         for (const std::size_t moment : {settling_of(owner), end_of(owner)}) {
             const bool uses =
                 moment == end_of(owner) || uses_place(programs_[owner].settling_early, push.place);
-            if (uses && known_[owner][moment][push.rank] < after(push.index + 1))
+            if (uses && known_[owner][moment][push.rank] < after(steps_until(push, owner)))
                 report(fmt::format("{} pushes to {} of rank {}, which may be past that: {}",
                                    name_of(push.rank, push.index + 1), to_text(push.place), owner,
                                    name_of(owner, moment)));

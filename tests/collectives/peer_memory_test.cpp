@@ -46,7 +46,7 @@ namespace tutti {
 TEST(PeerMemory, GoesOnWhereThePartBeforeEnded) {
     std::vector<int> theirs(1000);
     std::iota(theirs.begin(), theirs.end(), 1);
-    const PeerMemory memory{getpid(), reinterpret_cast<const std::byte*>(theirs.data())};
+    const PeerMemory memory{getpid(), reinterpret_cast<std::byte*>(theirs.data())};
     for (const std::size_t at_once : {SIZE_MAX, std::size_t{3999}, std::size_t{700}}) {
         most_bytes_at_once = at_once;
         calls = 0;
@@ -64,12 +64,12 @@ TEST(PeerMemory, GoesOnWhereThePartBeforeEnded) {
     }
 }
 
-TEST(PeerMemory, IsWrittenAsItIsRead) {
+TEST(PeerMemory, GoesOnAfterAPartialWrite) {
     std::vector<int> mine(1000);
     std::iota(mine.begin(), mine.end(), 1);
     for (const std::size_t at_once : {SIZE_MAX, std::size_t{3999}, std::size_t{700}}) {
         std::vector<int> theirs(1001);
-        const PeerMemory memory{getpid(), reinterpret_cast<const std::byte*>(theirs.data())};
+        const PeerMemory memory{getpid(), reinterpret_cast<std::byte*>(theirs.data())};
         most_bytes_at_once = at_once;
         calls = 0;
         try {

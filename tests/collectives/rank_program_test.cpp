@@ -45,6 +45,7 @@ struct Case {
     int pieces = 1;  // pieces per chunk, in turn, which reuse places
     int radix = 0;
     int ranks_of_host = 0;  // 0: all; ranks of different hosts exchange messages
+    int parts = 1;          // parts of each chunk, in the same step
 };
 
 bool is_in_place(const Case& tried) {
@@ -59,7 +60,7 @@ std::string to_text(const Case& tried) {
     return std::string(name_of(tried.algorithm->collective)) + " " +
            std::string(tried.algorithm->name) + ", " + std::to_string(tried.ranks) +
            " ranks, root " + std::to_string(tried.root) + ", " + std::to_string(tried.pieces) +
-           " pieces, " + at(memories, tried.memory) +
+           " pieces, " + std::to_string(tried.parts) + " parts, " + at(memories, tried.memory) +
            (tried.ranks_of_host == 0 ? ""
                                      : ", " + std::to_string(tried.ranks_of_host) + " to a host");
 }
@@ -72,7 +73,7 @@ std::optional<Schedule> schedule_of(const Case& tried) {
                   .configuration = {.radix = tried.radix},
                   .placement = Placement::in_nodes_of(tried.ranks, 2)};
     if (tried.algorithm->refuses(job)) return std::nullopt;
-    return pipelined(tried.algorithm->build(job), tried.pieces);
+    return pipelined(tried.algorithm->build(job), tried.pieces).finer(tried.parts);
 }
 
 TransferMethod method_of(Memory memory) {
@@ -136,8 +137,9 @@ void expect_right(const Case& tried) {
 TEST(RankProgram, HasNoRaceInPieces) {
     for (const Algorithm& algorithm : catalog())
         for (int ranks : {2, 3, 4, 5})
-            for (Memory memory : {Memory::unregistered, Memory::unregistered_in_place,
-                                  Memory::registered, Memory::by_kernel})
+            for (Memory memory :
+                 {Memory::unregistered, Memory::unregistered_in_place, Memory::registered,
+                  Memory::by_kernel, Memory::by_kernel_in_place})
                 expect_no_race({&algorithm, ranks, memory, ranks / 2, /*pieces=*/12});
 }
 
@@ -166,6 +168,19 @@ TEST(RankProgram, IsRightWhateverTheAlgorithmAndTheMemory) {
                     if (root != 0 && !has_root(algorithm.collective)) continue;
                     expect_right({&algorithm, ranks, memory, root});
                 }
+}
+
+// Ranks share the parts of a chunk.
+TEST(RankProgram, IsRightInPartsThroughTheKernel) {
+    for (const Algorithm& algorithm : catalog())
+        for (int ranks : {2, 3, 4, 5})
+            for (Memory memory : {Memory::by_kernel, Memory::by_kernel_in_place})
+                for (int parts : {2, 3})
+                    expect_right({.algorithm = &algorithm,
+                                  .ranks = ranks,
+                                  .memory = memory,
+                                  .root = ranks / 2,
+                                  .parts = parts});
 }
 
 // Ranks of one host reach each other's memory, others exchange messages, in the same step.
@@ -305,7 +320,8 @@ TEST(RankProgram, CopiesItsOwnPartFirstWherePeersOnlyRead) {
 TEST(RankProgram, WaitsForAPeerBeforeItAccessesItsBuffers) {
     for (const Algorithm& algorithm : catalog())
         for (int ranks : {2, 3, 4, 5, 7, 8})
-            for (Memory memory : {Memory::registered, Memory::in_place}) {
+            for (Memory memory : {Memory::registered, Memory::in_place, Memory::by_kernel,
+                                  Memory::by_kernel_in_place}) {
                 const Case tried{&algorithm, ranks, memory, ranks / 2};
                 const auto schedule = schedule_of(tried);
                 if (!schedule) continue;
@@ -338,15 +354,18 @@ Chunks read_from_peers(const RankProgram& program) {
 // A rank that would only wait does its share of the copies.
 TEST(RankProgram, SharesTheCopiesThroughTheKernel) {
     const auto programs = [](Collective collective, std::string_view algorithm, int ranks,
-                             Memory memory, int pieces) {
-        const Case tried{&find_algorithm(collective, algorithm), ranks, memory};
-        return programs_of(tried, schedule_of(tried)->finer(pieces));
+                             Memory memory, int parts) {
+        const Case tried{.algorithm = &find_algorithm(collective, algorithm),
+                         .ranks = ranks,
+                         .memory = memory,
+                         .parts = parts};
+        return programs_of(tried, *schedule_of(tried));
     };
     using enum Collective;
-    for (const int pieces : {2, 4, 5}) {
-        const Programs half = programs(broadcast, "linear", 2, Memory::by_kernel_in_place, pieces);
-        EXPECT_EQ(written_to_peers(half[0]).size(), as_size(pieces) / 2);
-        EXPECT_EQ(read_from_peers(half[1]).size(), as_size(pieces + 1) / 2);
+    for (const int parts : {2, 4, 5}) {
+        const Programs half = programs(broadcast, "linear", 2, Memory::by_kernel_in_place, parts);
+        EXPECT_EQ(written_to_peers(half[0]).size(), as_size(parts) / 2);
+        EXPECT_EQ(read_from_peers(half[1]).size(), as_size(parts + 1) / 2);
         EXPECT_EQ(find_race(half), std::nullopt);
     }
     // The root has its own copy to do.
@@ -361,9 +380,8 @@ TEST(RankProgram, SharesTheCopiesThroughTheKernel) {
 
 // Each rank writes what fits in the caches, and reads longer blocks.
 TEST(RankProgram, PushesShortBlocksOfAnExchangeThroughTheKernel) {
-    const auto pushes = [](std::int64_t block, int ranks) {
-        const Case tried{&find_algorithm(Collective::all_to_all, "linear"), ranks,
-                         Memory::by_kernel};
+    const auto pushes = [](std::int64_t block, int ranks, Memory memory = Memory::by_kernel) {
+        const Case tried{&find_algorithm(Collective::all_to_all, "linear"), ranks, memory};
         const Schedule schedule = *schedule_of(tried);
         PlanRequest request = request_of(tried, schedule);
         request.call.type = DataType::int8;
@@ -378,6 +396,7 @@ TEST(RankProgram, PushesShortBlocksOfAnExchangeThroughTheKernel) {
     EXPECT_EQ(pushes((2 << 20) + 1, 2), 0U);
     EXPECT_EQ(pushes(512 << 10, 4), 3U);
     EXPECT_EQ(pushes(1 << 20, 4), 0U);
+    EXPECT_EQ(pushes(4096, 2, Memory::by_kernel_in_place), 0U);  // peers read the copies
 }
 
 // Once a rank has accessed a peer's buffers for the last time, that peer waits for it before the
@@ -385,17 +404,18 @@ TEST(RankProgram, PushesShortBlocksOfAnExchangeThroughTheKernel) {
 // ranks that push.
 TEST(RankProgram, EndsAfterAllReadersOfItsBuffers) {
     for (const Algorithm& algorithm : catalog())
-        for (int ranks : {2, 3, 5, 8}) {
-            const Case tried{&algorithm, ranks, Memory::registered, ranks / 2};
-            const auto schedule = schedule_of(tried);
-            if (!schedule) continue;
-            const Programs programs = programs_of(tried, *schedule);
-            for (Rank me : all_ranks(ranks))
-                for (Rank owner : all_ranks(ranks))
-                    EXPECT_LE(last_step_at(at(programs, me), owner),
-                              last_step_waited_for(at(programs, owner), me))
-                        << to_text(tried);
-        }
+        for (int ranks : {2, 3, 5, 8})
+            for (Memory memory : {Memory::registered, Memory::by_kernel}) {
+                const Case tried{&algorithm, ranks, memory, ranks / 2};
+                const auto schedule = schedule_of(tried);
+                if (!schedule) continue;
+                const Programs programs = programs_of(tried, *schedule);
+                for (Rank me : all_ranks(ranks))
+                    for (Rank owner : all_ranks(ranks))
+                        EXPECT_LE(last_step_at(at(programs, me), owner),
+                                  last_step_waited_for(at(programs, owner), me))
+                            << to_text(tried);
+            }
 }
 
 Case all_reduce_by(std::string_view name, int ranks, Memory memory = Memory::registered) {
@@ -497,6 +517,10 @@ TEST(FindRace, NamesAPushIntoAPlaceThatIsInUse) {
     programs[0].last_readers.clear();
     EXPECT_TRUE(is_race(find_race(programs),
                         {"1 at step 0", "output's position 1", "past that", "0 at its end"}));
+    programs = sound;
+    programs[1].steps[0].keeps_results = true;
+    EXPECT_TRUE(
+        is_race(find_race(programs), {"1 at step 0", "output's position 1", "0 at its end"}));
     // Two ranks compute a chunk each and push it; the other still reads there.
     programs = all_reduce_programs("two-shot", 2);
     ASSERT_EQ(find_race(programs), std::nullopt);

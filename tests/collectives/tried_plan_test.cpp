@@ -59,7 +59,7 @@ struct Pair {
     std::unique_ptr<Plan> plan;
 };
 
-TEST(TriedPlan, TakesThePlanThatIsFastestOnTheSlowestRank) {
+TEST(TriedPlan, TakesThePlanWhoseSlowestRankIsMuchFaster) {
     run_as_threads(2, 20, [](World& world) {
         const bool is_first = world.is_first();
         Pair pair(world, {is_first ? slow : fast, 5 * fast});

@@ -126,21 +126,20 @@ TEST(LeastTime, OfOrdinaryMemoryIsTheBetterOfStagingAndSingleCopies) {
                      one_way + single_copy_call + n / single_copy);
 }
 
-// The root shares the copies of the others, unless it has its own block to copy.
+// The root and its peers divide the copies among them.
 TEST(LeastTime, OfSingleCopiesIsSharedByBothEnds) {
     Limits limits = sample_limits();
     limits.staged.gbps = {1e-3, 1e-3};
     const double n = 16 * K;
-    const auto copied = [&](Collective collective, bool in_place, int ranks = 2) {
+    const auto least_of = [&](Collective collective, int ranks = 2) {
         const Call call{.collective = collective, .type = DataType::int8, .count = 16 * K};
-        return least_time(limits, call, ranks, in_place, Reach::unregistered) - one_way -
-               single_copy_call;
+        return least_time(limits, call, ranks, true, Reach::unregistered);
     };
-    EXPECT_DOUBLE_EQ(copied(Collective::broadcast, true), n / 2 / single_copy);
-    EXPECT_DOUBLE_EQ(copied(Collective::broadcast, false), n / single_copy);
-    EXPECT_DOUBLE_EQ(copied(Collective::gather, true), n / 2 / single_copy);
-    EXPECT_DOUBLE_EQ(copied(Collective::scatter, false), n / single_copy);
-    EXPECT_DOUBLE_EQ(copied(Collective::gather, true, 4), yield + 3 * n / 2 / single_copy);
+    const double call = one_way + single_copy_call;
+    using enum Collective;
+    for (const Collective collective : {broadcast, scatter, gather, reduce, scan})
+        EXPECT_DOUBLE_EQ(least_of(collective), call + n / 2 / single_copy);
+    EXPECT_DOUBLE_EQ(least_of(gather, 4), call + yield + 3 * n / 2 / single_copy);
 }
 
 TEST(LeastTime, OfRegisteredMemoryIsNeverMoreThanOfOrdinary) {

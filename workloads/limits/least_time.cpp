@@ -174,10 +174,10 @@ private:
                 return {2 * n - in_place_block, n / 2, shared_copies()};
             case Collective::reduce:
             case Collective::scan:
-                return {2 * n, n / 2, n};
+                return {2 * n, n / 2, shared_copies()};
             case Collective::exscan:  // the first rank has no result, the last one's input is
                                       // unused
-                return {p > 2 ? 2 * n : n, n / 2, n};
+                return {p > 2 ? 2 * n : n, n / 2, shared_copies()};
             case Collective::scatter:
             case Collective::gather:  // the root moves all of it
                 return {(p + 1) * n - 2 * in_place_block, others * n / 2, shared_copies()};
@@ -188,10 +188,8 @@ private:
         }
     }
 
-    // Both ends can do a copy, and the root copies its own block if it is not in place.
-    double shared_copies() const {
-        return (in_place_ ? ranks_ - 1 : ranks_) * block_ / std::min(ranks_, limits_.cores);
-    }
+    // The data of all but one rank goes through the kernel, and each core can do a part of that.
+    double shared_copies() const { return (ranks_ - 1) * block_ / std::min(ranks_, limits_.cores); }
 
     double own_footprint(const Burden& burden) const {
         const bool same_bytes =

@@ -107,7 +107,8 @@ void SignalLatencySampler::sample_all(CurveRound round) {
                     std::max(best_.staged.gbps[i], staged_rate(staged_pieces[i]));
     team_.on_first([&] {
         for (int i = 0; i < 20; ++i)
-            keep_least(best_.single_copy_ns, single_copy(process_vm_readv, 64));
+            for (const auto copy : {process_vm_readv, process_vm_writev})
+                keep_least(best_.single_copy_ns, single_copy(copy, 64));
         for (std::size_t i = 0; i < std::size(single_copies); ++i) {
             const std::int64_t bytes = single_copies[i];
             if (bytes > short_pass_bytes && round == CurveRound::short_one) continue;

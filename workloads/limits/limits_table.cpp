@@ -66,8 +66,8 @@ std::string latencies(const Limits& limits) {
     row("futex wake-up, other core", limits.wake_ns);
     row("futex wake-up, same core", limits.wake_same_core_ns);
     row("reading the clock", limits.clock_ns);
-    row("process_vm_readv of 64 bytes", limits.single_copy_ns);
-    return text + rates("process_vm_readv", limits.single_copy) +
+    row("single copy of 64 bytes", limits.single_copy_ns);
+    return text + rates("single copy", limits.single_copy) +
            rates("staged copy in pieces", limits.staged);
 }
 

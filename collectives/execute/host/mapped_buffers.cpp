@@ -51,7 +51,7 @@ HeapPlace MappedBuffers::place_of(std::span<const std::byte> reachable) const {
 
 std::byte* MappedBuffers::address_of(const PublishedBuffers::Buffer& buffer) const {
     if (buffer.place.bytes > 0) return arenas_->address_of(buffer.place);
-    return const_cast<std::byte*>(buffer.memory.address);
+    return buffer.memory.address;
 }
 
 void MappedBuffers::copy(std::span<const std::byte> from, std::byte* to) {

@@ -2,6 +2,7 @@
 #include "collectives/execute/plan/moves.hpp"
 
 #include <algorithm>
+#include <cassert>
 #include <utility>
 
 #include "collectives/world/signal.hpp"
@@ -196,15 +197,18 @@ void Moves::stream_in_part(const Move& move, double share) {
                                                move.sources, all - cached);
 }
 
-// Reads a copy straight to its place, and also the first source to be combined, unless the result
-// replaces a source. Reads the other sources to a separate buffer.
+// Writes a copy for a peer straight from its source. Reads a copy straight to its place. Of sources
+// to be combined, reads the first one into the result, unless the result replaces a source, and the
+// others into a separate buffer. If there are several results, the first one is in this process.
 void Moves::single_copy(const Move& move, const std::function<void()>* after_reading) {
     std::byte* const* outs = &outs_[move.first_out];
     const std::byte* const* here = &sources_[move.first_source];
     const Operand* sources = &all_sources_[move.first_source];
     if (move.sources == 1) {
-        if (is_far(all_outs_[move.first_out]))
+        if (is_far(all_outs_[move.first_out])) {
+            assert(move.outs == 1);
             return at_peer(all_outs_[move.first_out], 0).write(here[0], move.bytes);
+        }
         if (is_far(sources[0]))
             at_peer(sources[0], 0).read(outs[0], move.bytes);
         else

@@ -20,8 +20,9 @@ namespace tutti {
 /// The first run uses the first plan, as it may stay the only run. A short trial follows at once.
 /// Later trials are so rare that the slower plans cost 2 % of the time. But the first trial, and
 /// one that changed the choice, are repeated after 32 to 128 runs, in case they were disturbed;
-/// after twice as many each time if the choice goes on changing. Plans that were much slower in the
-/// last trial have fewer runs in the next one: a disturbance only makes a run slower.
+/// after twice as many each time if the choice goes on changing. A plan that
+/// cost more than 1.5 times the least in the last trial has fewer runs in the next one. One run is
+/// enough: a disturbance can make it slower, never faster.
 class PlanChoice {
 public:
     static constexpr int most_plans = 4;
@@ -66,8 +67,9 @@ public:
         ++tried_;
     }
 
-    /// Chooses by the times() of all ranks, including this one. A call takes as long as its slowest
-    /// rank, but ranks that leave earlier have more time for other work: the mean counts, too.
+    /// Chooses by the times() of all ranks, including this one. The cost of a plan is the time of
+    /// its slowest rank plus the mean of all: ranks that leave earlier have more time for other
+    /// work.
     void agree(std::span<const Times> of_all) {
         Times slowest{}, costs{};
         for (const Times& times : of_all)
@@ -94,16 +96,16 @@ public:
 private:
     static constexpr int none = -1;
     static constexpr std::int64_t soonest = 32;
-    // Runs of one plan that count in a trial: the first one, that of a plan that is nearly as fast
-    // as the best one, and that of a much slower plan.
+    // Timed runs of one plan: in the first trial; in later ones, if it cost at most 1.5 times the
+    // least; and if it cost more.
     static constexpr std::size_t counted_first = 2, most_counted = 3, least_counted = 1;
     // Calls of a plan have different lengths, so times for `unit` bytes are compared. A call
     // without data takes as long as moving `latency` bytes.
     static constexpr std::int64_t unit = 1 << 20, latency = 8 << 10;
     using Last = std::array<std::int64_t, most_counted>;
 
-    // Returns the median, which ignores a single outlier; the smaller one of two times. The others
-    // are the largest number.
+    // Returns the median, which ignores a single outlier; of two times, the smaller one. Entries
+    // that are not counted are the largest number, so they come last.
     static std::int64_t typical(Last times, std::size_t counted) {
         std::ranges::sort(times);
         return times[(counted - 1) / 2];

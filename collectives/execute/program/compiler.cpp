@@ -2,7 +2,6 @@
 #include <algorithm>
 #include <cassert>
 #include <map>
-#include <ranges>
 #include <set>
 #include <unordered_map>
 #include <utility>
@@ -54,9 +53,11 @@ void leave_out_implied_dependencies(RankProgram& program) {
     leave_out(program.last_readers);
 }
 
-// Ranks that also receive push up to this many bytes through the kernel. Between two ranks, an
-// all-gather of freshly written blocks of 128 KiB to 2 MiB takes 0.55 to 0.75 of the time, of
-// untouched ones as long. One of untouched blocks of 8 MiB, in place, takes 1.5 times as long.
+// In the last step, ranks that also receive push at most this many bytes through the kernel. The
+// limit is for the longest call of the plan, whose blocks have a power of two of bytes. Compared
+// with reading, between two ranks: an all-gather of freshly written blocks of 128 KiB to 2 MiB
+// takes 0.6 to 0.75 of the time, one of untouched blocks as long. With untouched blocks of 8 MiB in
+// place, pushing takes 1.5 times as long.
 constexpr std::size_t most_pushed_by_all = 2 << 20;
 
 bool is_of_peer(const MovePlace& end) { return end.peer.has_value(); }
@@ -68,22 +69,18 @@ bool writes_to_peer(const ProgramStep& step) {
 }
 
 // Determines for each step whether it keeps its results, in a program whose ranks copy through the
-// kernel. Peers write where the rank still reads in step `last_use`. Requires that `last_readers`
-// is still complete.
-void mark_kept_results(RankProgram& program, int last_use) {
-    int last_access = last_use + 1;  // one more than the step
+// kernel. Requires that `last_readers` is still complete.
+void mark_kept_results(RankProgram& program) {
+    int last_access = 0;  // one more than the step
     for (const Dependency& reader : program.last_readers)
         last_access = std::max(last_access, reader.steps);
     // If there are several peers, some may hold their parts in their plans' memory, which is read
     // while all parts are added.
-    bool keeps = true;
-    for (ProgramStep& step : std::views::reverse(program.steps)) {
-        keeps = keeps && !writes_to_peer(step);
-        step.keeps_results = keeps && step.number + 1 >= last_access &&
+    for (ProgramStep& step : program.steps)
+        step.keeps_results = step.number + 1 >= last_access && !writes_to_peer(step) &&
                              std::ranges::all_of(step.moves, [&](const ChunkMove& move) {
                                  return std::ranges::count_if(move.sources, is_of_peer) <= 1;
                              });
-    }
 }
 
 // One lane of one rank, and its steps, which are read from the schedule once. They name a chunk by
@@ -179,9 +176,11 @@ public:
     }
 
     RankProgram compile() {
+        // If ranks ran ahead, a run could end before the last pushes arrive, see last_readers.
+        assert(task_.request.runs_ahead == 0 || !buffers_.peers_write);
         for (const RankStep& step : task_.steps) add(step);
         settle();
-        if (buffers_.by_kernel) mark_kept_results(program_, last_use_before_push_);
+        if (buffers_.by_kernel) mark_kept_results(program_);
         leave_out_implied_dependencies(program_);
         program_.slots = slots_.count();
         return std::move(program_);
@@ -303,25 +302,29 @@ private:
                 if (state_of(transfer.chunk).last_step == step.number)
                     free_memory_of(transfer.chunk, step.number);
         moves().shrink_to_fit();
-        if (is_last(step))  // no rank waits for what arrives here
+        if (is_last(step))  // no rank reads what arrives now
             program_.last_readers = std::move(pushes_in_step);
         else if (!pushes_in_step.empty())
             program_.steps.push_back(
                 {.number = step.number, .dependencies = std::move(pushes_in_step)});
     }
 
-    // Through the kernel, a rank that receives nothing shares the copies with those that read from
-    // it: each chunk that it pushes is one more for it and one less for the reader. In the last
-    // step, all ranks push blocks that fit in the caches, as their own input may be there.
+    // A rank that receives nothing shares the kernel's copies with the rank that reads from it.
+    // Each chunk that it sends adds 2 to its load: pushing it costs one copy more here and one less
+    // at the reader. With several readers, mainly the first one gains. In the last step, all ranks
+    // push if their blocks fit in the caches, where their own input may still be. They do not if
+    // the plan's memory holds a copy of the input, which peers can read without the kernel. No rank
+    // pushes in a step in which it sends messages: the push would wait for them.
     void count_loads(const RankStep& step) {
         load_receiving_ = own_copies_ + int_size(step.receives);
         load_sending_ = load_receiving_ + int_size(step.sends);
         load_of_push_ = 0;
-        if (!buffers_.by_kernel) return;
+        const auto is_sent = [this](const RankTransfer& send) { return is_message(send); };
+        if (!buffers_.by_kernel || std::ranges::any_of(step.sends, is_sent)) return;
         if (step.receives.empty()) {
             load_sending_ = own_copies_ - 1;
             load_of_push_ = 2;
-        } else if (is_last(step) &&
+        } else if (is_last(step) && !program_.copies_input &&
                    step.sends.size() * bytes_of_block(call_) <= most_pushed_by_all) {
             load_sending_ = own_copies_ + int_size(step.sends) - 1;
         }
@@ -484,7 +487,6 @@ private:
         const auto when =
             pushes_.from(receive.peer, step, receiver_terms(received, receive.peer, receives));
         if (!when) return false;
-        last_use_before_push_ = std::max(last_use_before_push_, received.last_use_of_destination);
         (*when < step ? dependencies() : pushes_in_step).push_back({receive.peer, *when + 1});
         leave(step, received, received.destination);
         received.last_use_of_destination = step;
@@ -597,10 +599,9 @@ private:
     Slots slots_;
     std::vector<Dependency> no_dependencies_;  // the prologue has only new slots
     int own_copies_ = 0;                       // chunks copied from its own input to its own output
-    // Chunks to handle in the step.
+    // Loads of this rank in the step, which are compared with those of its peers.
     int load_receiving_ = 0, load_sending_ = 0, load_of_push_ = 0;
-    int last_use_before_push_ = -1;   // the last step in which the rank uses a place that is pushed
-    std::vector<ChunkState> chunks_;  // by index
+    std::vector<ChunkState> chunks_;             // by index
     std::unordered_map<int, int> read_of_;       // by peer: published places read so far
     std::unordered_map<int, int> last_read_by_;  // by peer: steps it must finish
 };

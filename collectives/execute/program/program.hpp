@@ -77,9 +77,9 @@ struct ProgramStep {
     std::vector<ChunkMessage> receives = {}, sends = {};
     std::vector<Dependency> dependencies = {};
     std::vector<ChunkMove> moves = {};
-    /// No peer accesses the data that the rank writes in this step or later, and the rank adds only
-    /// its own data and those of one peer: peers wait only until it has read their data, not until
-    /// it has added them.
+    /// Whether no peer reads the data that the rank writes in this step or later, the rank writes
+    /// nothing to a peer in this step, and it adds only its own data and those of one peer. Then
+    /// peers wait only until the rank has read their data, not until it has added them.
     bool keeps_results = false;
 
     bool has_messages() const { return !receives.empty() || !sends.empty(); }
@@ -95,7 +95,8 @@ struct RankProgram {
     std::vector<std::vector<ChunkPlace>> published;
     /// At the end: results copied to places that no rank reads.
     std::vector<ChunkMove> settling_early;
-    std::vector<Dependency> last_readers;  ///< then waits until these have finished reading
+    /// Then waits until these have finished reading here, or writing here in the last step.
+    std::vector<Dependency> last_readers;
     std::vector<ChunkMove> settling_late;  ///< then the other results
     int slots = 0;
     bool copies_input = false;  ///< the plan's memory holds a copy of the input

@@ -10,8 +10,9 @@ std::optional<int> PushTerms::push_step(const Sender& sender, const Receiver& re
     if (sender.computed_in && receiver.last_use < *sender.computed_in &&
         receiver.last_read_by_sender <= *sender.computed_in)
         return sender.computed_in;
-    // Loads strictly increase from pushing to reading ranks, or it is the last step, in which no
-    // rank waits: so ranks cannot wait in a circle.
+    // Ranks cannot wait in a circle, for one of three reasons. The pushing rank receives nothing in
+    // this step; or all ranks wait for pushes only after it; or loads strictly increase from
+    // pushing to reading ranks.
     if (sender.from_input && sender.load < receiver.load && receiver.last_use < step &&
         receiver.last_read_by_sender < step)
         return step;

@@ -20,7 +20,7 @@ struct PushTerms {
         /// The step in which it computes the chunk; it keeps the value until it is sent.
         std::optional<int> computed_in;
         bool from_input = false;  ///< the chunk is unchanged from the sender's input
-        int load = 0;             ///< chunks to handle in the step of the transfer, if it pushes
+        int load = 0;             ///< in the step of the transfer, if it pushes
 
         bool operator==(const Sender&) const = default;
         Sender after(int chunks) const {

@@ -252,7 +252,7 @@ private:
             link.ring.take(receive.left);
             if (!receive.left.empty()) return false;
         } else {
-            const std::byte* address = nullptr;
+            std::byte* address = nullptr;
             auto offer = std::as_writable_bytes(std::span(&address, 1));
             link.ring.take(offer);
             if (!offer.empty()) return false;

@@ -77,8 +77,8 @@ TEST(PlanChoice, TheSlowestRankCounts) {
     EXPECT_EQ(ranks.run(), 1);
 }
 
-// Of plans that take as long in all, a rank leaves one earlier.
-TEST(PlanChoice, AlsoTheMeanCounts) {
+// The slowest rank of the second plan takes slightly longer, but the other one leaves much earlier.
+TEST(PlanChoice, TheMeanCounts) {
     Ranks ranks({{300, 305}, {300, 200}});
     ranks.calls_of(0, 7);
     EXPECT_EQ(ranks.run(), 1);

@@ -64,8 +64,8 @@ TEST(Route, TriesAllMethodsThatMayBeFastestInUnregisteredMemory) {
     EXPECT_EQ(of(4 * MiB), (Ways{{copy_in_copy_out, 16}, {single_copy}}));
 }
 
-// In place the root of a broadcast has nothing else to copy, so it shares the copy.
-TEST(Route, CopiesInPlaceInTwoPiecesThroughTheKernelIfThereIsARoot) {
+// In place, the root of a broadcast has no copy of its own, so it writes a half of the data.
+TEST(Route, DividesKernelCopiesInPlaceOfBroadcastScatterAndGather) {
     const auto pieces = [](Collective collective, std::string_view algorithm, bool in_place) {
         const Choice choice{&find_algorithm(collective, algorithm),
                             {.algorithm = std::string(algorithm), .transport = "shm-cma"}};
@@ -78,6 +78,7 @@ TEST(Route, CopiesInPlaceInTwoPiecesThroughTheKernelIfThereIsARoot) {
     EXPECT_EQ(pieces(Collective::broadcast, "tree", true), 2);
     EXPECT_EQ(pieces(Collective::broadcast, "tree", false), 1);
     EXPECT_EQ(pieces(Collective::gather, "linear", true), 2);
+    EXPECT_EQ(pieces(Collective::scatter, "linear", true), 2);
     EXPECT_EQ(pieces(Collective::reduce, "tree", true), 1);
     EXPECT_EQ(pieces(Collective::all_gather, "ring", true), 1);
 }
