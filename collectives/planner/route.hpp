@@ -82,7 +82,8 @@ Bytes bytes_of_all_buffers(const RoutedCall& call);
 /// One way for the transfers of a plan.
 struct Way {
     TransferMethod method = TransferMethod::messages;
-    /// Of each chunk: pipelined (copy_in_copy_out), or divided between both ranks (single_copy).
+    /// The pieces of each chunk: pipelined (copy_in_copy_out), or divided between both ranks
+    /// (single_copy).
     int pieces = 1;
     Lanes lanes = {};  ///< of messages
     /// Runs that a rank may begin while peers still read its data of an earlier one.

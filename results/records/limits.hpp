@@ -105,7 +105,7 @@ struct Limits {
     double wake_same_core_ns = 0;
     std::vector<Curve> curves;
     Rates staged;               // each core: copied in and out of shared pieces of this size
-    double single_copy_ns = 0;  // of 64 bytes by process_vm_readv or _writev
+    double single_copy_ns = 0;  // process_vm_readv or _writev of 64 bytes
     Rates single_copy;          // for larger sizes
     std::vector<StreamTrial> stream_trials;
     Bytes stream_from;                   // see HostTuning
