@@ -333,22 +333,20 @@ TEST(RankProgram, WaitsForAPeerBeforeItAccessesItsBuffers) {
 // Pairs of chunk and peer.
 using Chunks = std::vector<std::pair<int, Rank>>;
 
-Chunks written_to_peers(const RankProgram& program) {
+Chunks of_peers(const RankProgram& program, std::vector<MovePlace> ChunkMove::*ends) {
     Chunks chunks;
     for (const ProgramStep& step : program.steps)
         for (const ChunkMove& move : step.moves)
-            for (const MovePlace& target : move.targets)
-                if (target.peer) chunks.emplace_back(move.chunk, *target.peer);
+            for (const MovePlace& end : move.*ends)
+                if (end.peer) chunks.emplace_back(move.chunk, *end.peer);
     return chunks;
 }
 
+Chunks written_to_peers(const RankProgram& program) {
+    return of_peers(program, &ChunkMove::targets);
+}
 Chunks read_from_peers(const RankProgram& program) {
-    Chunks chunks;
-    for (const ProgramStep& step : program.steps)
-        for (const ChunkMove& move : step.moves)
-            for (const MovePlace& source : move.sources)
-                if (source.peer) chunks.emplace_back(move.chunk, *source.peer);
-    return chunks;
+    return of_peers(program, &ChunkMove::sources);
 }
 
 // A rank that would only wait does its share of the copies.
