@@ -20,9 +20,9 @@ namespace tutti {
 /// The first run uses the first plan, as it may stay the only run. A short trial follows at once.
 /// Later trials are so rare that the slower plans cost 2 % of the time. But the first trial, and
 /// one that changed the choice, are repeated after 32 to 128 runs, in case they were disturbed;
-/// after twice as many each time if the choice goes on changing. A plan that
-/// cost more than 1.5 times the least in the last trial has fewer runs in the next one. One run is
-/// enough: a disturbance can make it slower, never faster.
+/// after twice as many each time if the choice goes on changing. A plan that cost more than 1.5
+/// times the least in the last trial has fewer runs in the next one. One run is enough: a
+/// disturbance can make it slower, never faster.
 class PlanChoice {
 public:
     static constexpr int most_plans = 4;
