@@ -38,6 +38,11 @@ SharedMapping::SharedMapping(std::size_t size, int descriptor, std::size_t page_
     if (page_size == page && size >= huge_page) madvise(address, bytes, MADV_HUGEPAGE);
 }
 
+void SharedMapping::make_present(std::size_t offset, std::size_t bytes) const {
+    const std::size_t begin = offset / page * page;
+    madvise(all_.data() + begin, round_up(offset + bytes, page) - begin, MADV_POPULATE_WRITE);
+}
+
 SharedMapping::~SharedMapping() {
     if (!all_.empty()) munmap(all_.data(), all_.size());
 }

@@ -24,14 +24,24 @@ namespace {
 // Larger pieces have a file of their own, whose memory returns to the system.
 constexpr std::size_t most_in_arena = std::size_t{256} << 10;
 constexpr std::size_t arena_bytes = std::size_t{4} << 20;
+// Most bytes of all pieces that a rank makes present when it maps them: with many ranks, a plan
+// uses the pieces of a few.
+constexpr std::size_t most_present = std::size_t{1} << 20;
 
 // Stored at the start of a rank's piece. The sizes of its parts follow, then the parts.
 struct alignas(cache_line) Head {
     std::uint64_t releases;  // ranks that have released the piece
 };
 
-std::size_t bytes_before_parts(std::size_t parts) {
-    return sizeof(Head) + round_up(parts * sizeof(std::size_t), cache_line);
+std::size_t offset_of(std::size_t number, std::span<const std::size_t> sizes_of_parts) {
+    std::size_t offset = sizeof(Head) + round_up(sizes_of_parts.size_bytes(), cache_line);
+    for (const std::size_t size : sizes_of_parts.first(number))
+        offset += round_up(size, cache_line);
+    return offset;
+}
+
+std::size_t bytes_of(std::span<const std::size_t> sizes_of_parts) {
+    return offset_of(sizes_of_parts.size(), sizes_of_parts);
 }
 
 // A piece of a rank of this process.
@@ -153,10 +163,11 @@ class SharedPieces::Piece {
 public:
     Piece(std::shared_ptr<ProcessArenas> arenas, std::span<const std::size_t> sizes, int ranks)
         : arenas_(std::move(arenas)) {
-        std::size_t bytes = bytes_before_parts(sizes.size());
-        for (const std::size_t size : sizes) bytes += round_up(size, cache_line);
+        const std::size_t bytes = bytes_of(sizes);
         mine_ = arenas_->take(bytes, ranks);
         if (mine_.file->key().error != 0) return;
+        // Before the peers, so that the pages are on the memory node of this rank.
+        if (bytes <= most_present) mine_.file->mapping()->make_present(mine_.offset, bytes);
         std::ranges::copy(std::as_bytes(sizes), mine_.memory().begin() + sizeof(Head));
         parts_ = sizes.size();
     }
@@ -173,9 +184,13 @@ public:
     PlaceOfPiece place() const { return {mine_.file->key(), mine_.offset}; }
 
     void map(const std::vector<PlaceOfPiece>& of_ranks) {
+        std::size_t present = 0;
         for (const PlaceOfPiece& place : of_ranks) {
             auto mapping = arenas_->map(place.file);
             std::byte* const begin = mapping->bytes().data() + place.offset;
+            const std::size_t bytes = bytes_of(sizes_at(begin));
+            present += bytes;
+            if (present <= most_present) mapping->make_present(place.offset, bytes);
             of_rank_.push_back({std::move(mapping), begin});
         }
     }
@@ -183,11 +198,8 @@ public:
     std::vector<std::span<std::byte>> part(std::size_t number) const {
         std::vector<std::span<std::byte>> part;
         for (const OfRank& one : of_rank_) {
-            const std::span sizes(reinterpret_cast<const std::size_t*>(one.begin + sizeof(Head)),
-                                  parts_);
-            std::size_t offset = bytes_before_parts(parts_);
-            for (const std::size_t size : sizes.first(number)) offset += round_up(size, cache_line);
-            part.emplace_back(one.begin + offset, sizes[number]);
+            const auto sizes = sizes_at(one.begin);
+            part.emplace_back(one.begin + offset_of(number, sizes), sizes[number]);
         }
         return part;
     }
@@ -201,6 +213,10 @@ private:
         std::shared_ptr<const SharedMapping> mapping;
         std::byte* begin;
     };
+
+    std::span<const std::size_t> sizes_at(const std::byte* piece) const {
+        return {reinterpret_cast<const std::size_t*>(piece + sizeof(Head)), parts_};
+    }
 
     std::shared_ptr<ProcessArenas> arenas_;
     Grant mine_;

@@ -2,11 +2,14 @@
 #include "collectives/world/shared_piece.hpp"
 
 #include <gtest/gtest.h>
+#include <sys/mman.h>
+#include <unistd.h>
 
 #include <algorithm>
 #include <vector>
 
 #include "base/index.hpp"
+#include "base/open_file.hpp"
 #include "collectives/world/shared_plan_memory.hpp"
 
 namespace tutti {
@@ -40,6 +43,36 @@ TEST(SharedPiece, IsZeroedAndReachedByAllRanks) {
             if (round % 3 == 0) kept.push_back(std::move(piece));
             if (kept.size() > 20) kept.erase(kept.begin(), kept.begin() + 10);
         }
+        world.barrier();
+    });
+}
+
+// Whether this process has all pages of this memory, so that it can be used without page faults.
+bool are_present(std::span<const std::byte> memory) {
+    constexpr std::size_t page = 4096;
+    const OpenFile pages("/proc/self/pagemap", O_RDONLY);
+    const auto number_of = [](const std::byte* at) {
+        return reinterpret_cast<std::uintptr_t>(at) / page;
+    };
+    const auto last = number_of(&memory.back());
+    for (auto number = number_of(memory.data()); number <= last; ++number) {
+        std::uint64_t entry = 0;
+        const auto at = static_cast<off_t>(number * sizeof entry);
+        if (pread(pages.number, &entry, sizeof entry, at) != sizeof entry || entry >> 63 == 0)
+            return false;
+    }
+    return true;
+}
+
+// Fresh pages are zeroed and mapped by one system call instead of a page fault each. A piece of
+// this size has a file of its own, so its pages are fresh.
+TEST(SharedPiece, IsPresentBeforeItIsUsed) {
+    if (madvise(nullptr, 0, MADV_POPULATE_WRITE) != 0)
+        GTEST_SKIP() << "this needs Linux 5.14 (MADV_POPULATE_WRITE)";
+    run_as_threads(2, 20, [](World& world) {
+        const auto piece = shared_piece(world, 300 << 10);
+        for (int rank = 0; rank < world.size(); ++rank)
+            EXPECT_TRUE(are_present(piece->of(Rank{rank})));
         world.barrier();
     });
 }

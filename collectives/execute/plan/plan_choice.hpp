@@ -21,8 +21,9 @@ namespace tutti {
 /// Later trials are so rare that the slower plans cost 2 % of the time. But the first trial, and
 /// one that changed the choice, are repeated after 32 to 128 runs, in case they were disturbed;
 /// after twice as many each time if the choice goes on changing. A plan that cost more than 1.5
-/// times the least in the last trial has fewer runs in the next one. One run is enough: a
-/// disturbance can make it slower, never faster.
+/// times the least in the last trial has one run in the next one, which may find it with cold
+/// caches: it can be slower than usual, never faster. If it now costs less than that, the next
+/// trial follows soon.
 class PlanChoice {
 public:
     static constexpr int most_plans = 4;
@@ -59,10 +60,11 @@ public:
             return;
         }
         const auto plan = as_size(current());
-        if (runs_of_plan_ == ignored_) last_[plan].fill(std::numeric_limits<std::int64_t>::max());
-        if (runs_of_plan_ >= ignored_)
-            last_[plan][runs_of_plan_ - ignored_] = ns * unit / (bytes + latency);
-        if (++runs_of_plan_ < ignored_ + counted_[plan]) return;
+        const std::size_t ignored = ignored_runs(plan);
+        if (runs_of_plan_ == ignored) last_[plan].fill(std::numeric_limits<std::int64_t>::max());
+        if (runs_of_plan_ >= ignored)
+            last_[plan][runs_of_plan_ - ignored] = ns * unit / (bytes + latency);
+        if (++runs_of_plan_ < ignored + counted_[plan]) return;
         runs_of_plan_ = 0;
         ++tried_;
     }
@@ -80,16 +82,20 @@ public:
         for (std::size_t plan = 0; plan < costs.size(); ++plan) costs[plan] += slowest[plan];
         const auto least = std::min_element(costs.begin(), costs.begin() + plans_);
         const int before = std::exchange(best_, static_cast<int>(least - costs.begin()));
-        const bool is_confirmed = !std::exchange(is_first_, false) && best_ == before;
+        const bool is_first = std::exchange(is_first_, false);
+        bool is_confirmed = !is_first && best_ == before;
         std::int64_t lost = 0;
         for (std::size_t plan = 0; plan < as_size(plans_); ++plan) {
-            counted_[plan] = costs[plan] > *least + *least / 2 ? least_counted : most_counted;
-            lost += static_cast<std::int64_t>(ignored_ + counted_[plan]) * (costs[plan] - *least);
+            const bool was_slow = is_slow(plan);
+            counted_[plan] = costs[plan] > *least + *least / 2 ? counted_slow : counted_close;
+            is_confirmed = is_confirmed && (!was_slow || is_slow(plan));
+            lost += static_cast<std::int64_t>(ignored_runs(plan) + counted_[plan]) *
+                    (costs[plan] - *least);
         }
         const std::int64_t rare = 50 * lost / std::max<std::int64_t>(*least, 1);
         left_ = is_confirmed ? std::clamp<std::int64_t>(rare, 256, 4096)
                              : std::clamp<std::int64_t>(rare / 8, soon_, 4 * soon_);
-        soon_ = is_confirmed ? soonest : std::min<std::int64_t>(2 * soon_, 1024);
+        soon_ = is_first || best_ == before ? soonest : std::min<std::int64_t>(2 * soon_, 1024);
         tried_ = none;
     }
 
@@ -98,11 +104,11 @@ private:
     static constexpr std::int64_t soonest = 32;
     // Timed runs of one plan: in the first trial; in later ones, if it cost at most 1.5 times the
     // least; and if it cost more.
-    static constexpr std::size_t counted_first = 2, most_counted = 3, least_counted = 1;
+    static constexpr std::size_t counted_first = 2, counted_close = 3, counted_slow = 1;
     // Calls of a plan have different lengths, so times for `unit` bytes are compared. A call
     // without data takes as long as moving `latency` bytes.
     static constexpr std::int64_t unit = 1 << 20, latency = 8 << 10;
-    using Last = std::array<std::int64_t, most_counted>;
+    using Last = std::array<std::int64_t, counted_close>;
 
     // Returns the median, which ignores a single outlier; of two times, the smaller one. Entries
     // that are not counted are the largest number, so they come last.
@@ -110,6 +116,10 @@ private:
         std::ranges::sort(times);
         return times[(counted - 1) / 2];
     }
+
+    bool is_slow(std::size_t plan) const { return counted_[plan] == counted_slow; }
+    // Returns how many runs of a plan the current trial ignores.
+    std::size_t ignored_runs(std::size_t plan) const { return is_slow(plan) ? 0 : ignored_; }
 
     int plans_;
     std::size_t ignored_;

@@ -97,10 +97,10 @@ TEST(PlanChoice, TrialsCostTwoPerCent) {
     }
 }
 
-// The second trial begins after 32 to 128 calls: one run of each plan is ignored, three count of
-// the fastest one and of a plan that is nearly as fast, one of a much slower one.
-TEST(PlanChoice, TriesMuchSlowerPlansLess) {
-    for (const auto& [slow, runs] : {std::pair{120, 4}, std::pair{200, 2}}) {
+// The second trial begins after 32 to 128 calls. The fastest plan and one that is nearly as fast
+// have one ignored run and three that count, a much slower one has a single run.
+TEST(PlanChoice, TriesMuchSlowerPlansOnce) {
+    for (const auto& [slow, runs] : {std::pair{120, 4}, std::pair{200, 1}}) {
         Ranks ranks({{100, slow}});
         ranks.calls_of(0, 7);
         EXPECT_EQ(ranks.calls_of(1, 170), runs) << slow;
@@ -133,7 +133,9 @@ TEST(PlanChoice, ForgivesASingleSlowCall) {
     EXPECT_EQ(ranks.run(), 0);
 }
 
-// Each plan may be disturbed, and by little or much.
+// Each plan may be disturbed, and by little or much. With the cold caches of its only run in the
+// second trial, the fastest plan still looks slower, but no longer much slower. So a third trial
+// follows soon.
 TEST(PlanChoice, SoonFindsThatTheFirstTrialWasDisturbed) {
     for (const int best : {0, 1})
         for (const std::int64_t delay : {500, 50'000}) {
@@ -143,7 +145,7 @@ TEST(PlanChoice, SoonFindsThatTheFirstTrialWasDisturbed) {
                 ranks.run(is_trial_of_best ? delay : 0);
             }
             EXPECT_EQ(ranks.run(), 1 - best);
-            ranks.calls_of(0, 140);
+            ranks.calls_of(0, 180);
             EXPECT_GE(ranks.calls_of(best, 200), 196);
         }
 }
