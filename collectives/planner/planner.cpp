@@ -197,6 +197,7 @@ std::unique_ptr<Plan> Planner::plan_by(const Way& way, int number, std::string_v
     request.lanes = way.lanes;
     request.runs_ahead = way.runs_ahead;
     request.schedule = schedule_of(request.schedule, way);
+    request.stores = stores_of(request.stores, request.call.collective, way);
     request.number = number;
     switch (way.method) {
         using enum TransferMethod;

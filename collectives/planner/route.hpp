@@ -99,11 +99,15 @@ struct Route {
     std::vector<Way> ways = {};
     std::size_t expected = 0;  ///< the way that is expected to be the fastest
     BufferKind buffers = BufferKind::unregistered;
-    StoreChoice stores = StoreChoice();
+    StoreChoice stores = StoreChoice();  ///< of each way, see stores_of()
 };
 
 /// Returns the schedule of one way of a route.
 Schedule schedule_of(const Schedule& whole, const Way& way);
+
+/// Returns the stores of one way of a route: the route's, or always cached ones where the kernel
+/// copies and nothing is reduced.
+StoreChoice stores_of(const StoreChoice& whole, Collective collective, const Way& way);
 
 /// Returns the route of a call. `methods` are those of the choice's transport that the ranks can
 /// use. Throws Error for an unknown transport or order, or an algorithm that cannot do it.

@@ -240,5 +240,14 @@ TEST(Route, StreamsResultsThatNoCacheCouldKeep) {
     EXPECT_EQ(share(4 * MiB), 1);
 }
 
+TEST(Route, KeepsCopiesInTheCachesWhereTheKernelCopiesTheOthers) {
+    const auto share = [](Collective collective, TransferMethod method) {
+        return stores_of(StoreChoice(Stores::streaming), collective, {method}).streaming_share();
+    };
+    EXPECT_EQ(share(Collective::all_gather, single_copy), 0);
+    EXPECT_EQ(share(Collective::all_gather, copy_in_copy_out), 1);
+    EXPECT_EQ(share(Collective::all_reduce, single_copy), 1);
+}
+
 }  // namespace
 }  // namespace tutti
