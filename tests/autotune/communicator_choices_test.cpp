@@ -467,7 +467,10 @@ TEST(DefaultChoice, HasFewWaitsWhereRanksShareCores) {
         for (const std::int64_t count : {1, 2097152})
             EXPECT_EQ(shared(collective, count), "linear");
     EXPECT_EQ(shared(Collective::all_reduce, 1), "one-shot");
-    EXPECT_EQ(shared(Collective::all_reduce, 2097152), "two-shot");
+    EXPECT_EQ(shared(Collective::all_reduce, 16384), "one-shot");
+    EXPECT_EQ(shared(Collective::all_reduce, 16385), "two-shot");
+    EXPECT_EQ(default_of(Collective::all_reduce, 4, 4097, BufferKind::registered, true),
+              "two-shot");
     EXPECT_EQ(shared(Collective::all_gather, 1), "one-shot");
 }
 
