@@ -21,6 +21,8 @@ constexpr Bytes small_on_host{16 * 1024};
 constexpr Bytes small_across_hosts{64 * 1024};
 constexpr Bytes small_if_copied{128 * 1024};
 constexpr Bytes small_if_copied_on_shared_cores{64 * 1024};
+// Up to this size, both of two ranks add a half of a reduce whose data the kernel copies.
+constexpr Bytes most_halved_if_copied{4 * 1024 * 1024};
 // Two ranks exchange vectors of up to this size in cache lines, by the default of HostTuning.
 constexpr Bytes in_lines_of_pair{2 * HostTuning{}.ll_up_to.count};
 // Up to this size, one of two ranks adds a vector in less time than a second step takes.
@@ -129,16 +131,18 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
     const Bytes bytes{total_bytes(call, world.size())};
     if (world.one_host()) {
         // Between two ranks all bytes cross once at best, so spreading a vector first gains
-        // nothing: a broadcast took up to 10 times as long, a reduce of unregistered memory up to
-        // 4.6 times. Where peers reach the memory, both ranks add if a reduce is spread. On Zen 5,
-        // that takes 0.5 to 0.9 of the time from 24 KiB to 32 MiB; on Zen 1, it takes 1.2 times as
-        // long for 32 KiB and 1.05 for 64 KiB, but 0.75 of the time for 512 KiB. If they
-        // copy in and out, two-shot takes 1.7 to 1.8 times as long as the butterfly from 128 KiB to
-        // 1 MiB. If the kernel copies, it takes 1.1 to 1.3 of the butterfly's time for 128 KiB,
-        // 0.75 to 1.0 for 256 KiB, and 0.5 to 0.85 for 512 KiB to 4 MiB.
+        // nothing: a broadcast took up to 10 times as long. Where peers reach the memory, both
+        // ranks add if a reduce is spread. On Zen 5, that takes 0.5 to 0.9 of the time from 24 KiB
+        // to 32 MiB; on Zen 1, it takes 1.2 times as long for 32 KiB and 1.05 for 64 KiB, but 0.75
+        // of the time for 512 KiB. If they copy in and out, two-shot takes 1.7 to 1.8 times as long
+        // as the butterfly from 128 KiB to 1 MiB. If the kernel copies, it takes 1.1 to 1.3 of the
+        // butterfly's time for 128 KiB, 0.75 to 1.0 for 256 KiB, and 0.5 to 0.85 for 512 KiB to 4
+        // MiB. A spread reduce takes 0.7 to 0.85 of the tree's time from 256 KiB to 4 MiB, 0.8
+        // to 1.1 for freshly written input, and 1.3 to 1.9 for 8 MiB of it.
         const bool is_pair = world.size() == 2,
                    is_reached = buffers == BufferKind::registered || buffers == BufferKind::mapped,
-                   is_all_reduce = call.collective == Collective::all_reduce;
+                   is_all_reduce = call.collective == Collective::all_reduce,
+                   is_reduce = call.collective == Collective::reduce;
         // In a butterfly, each rank also waits until its peer has read its input. In a tree, only
         // rank 0 reads: it adds, and stores the result into both outputs. In two-shot, both do so
         // with a half. On Zen 5 with far cores, these take 0.59 to 0.73 of the butterfly's time for
@@ -147,16 +151,18 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
         if (is_pair && is_reached && is_all_reduce && bytes > in_lines_of_pair &&
             !world.oversubscribed)
             return bytes <= small_of_reached_pair ? "tree" : "two-shot";
+        const bool halves_pay = bytes > small_if_copied && !world.refuses_peer_memory &&
+                                (is_all_reduce || bytes <= most_halved_if_copied);
         const bool stays_whole =
             is_pair && (call.collective == Collective::broadcast ||
-                        (call.collective == Collective::reduce && !is_reached) ||
-                        (is_all_reduce && !is_reached &&
-                         (bytes <= small_if_copied || world.refuses_peer_memory)));
+                        ((is_reduce || is_all_reduce) && !is_reached && !halves_pay));
         // Ranks that share cores take turns for each step, and copies in and out add steps. With 4
-        // and 8 ranks on 2 cores, a freshly written vector of 32 KiB takes 0.75 to 0.88 of the time
-        // of two-shot, one of 64 KiB 0.9 to 1.0. Where peers reach the memory, it takes 1.1 to 1.3.
-        const bool has_one_step = is_all_reduce && world.oversubscribed && !is_reached &&
-                                  bytes <= small_if_copied_on_shared_cores;
+        // and 8 ranks on 2 cores, one-shot takes 0.75 to 0.88 of two-shot's time for a freshly
+        // written vector of 32 KiB, and 0.9 to 1.0 for 64 KiB. Where peers reach the memory, it
+        // takes 1.1 to 1.3.
+        const bool has_one_step =
+            is_all_reduce && world.oversubscribed && world.size() <= few_ranks &&
+            buffers == BufferKind::unregistered && bytes <= small_if_copied_on_shared_cores;
         const bool is_long_barrier =
             call.collective == Collective::barrier && world.size() > most_ranks_of_linear_barrier;
         const BySize& algorithms =

@@ -270,9 +270,9 @@ Schedule schedule_of(const Schedule& whole, const Way& way) {
                                                      : pipelined(whole, way.pieces);
 }
 
-// On two cores with 32 MiB of cache, an all_to_all of 8 MiB takes 1.5 times as long if a rank
-// copies its own block past the caches while the kernel copies the other one. From 16 MiB on, it
-// takes the same time.
+// Measured with two ranks on cores with 32 MiB of cache: an all_to_all of 8 MiB takes 1.5 times as
+// long if a rank copies its own block past the caches while the kernel copies the other one. From
+// 16 MiB on, it takes the same time.
 StoreChoice stores_of(const StoreChoice& whole, Collective collective, const Way& way) {
     return way.method == TransferMethod::single_copy && !reduces(collective) ? StoreChoice()
                                                                              : whole;

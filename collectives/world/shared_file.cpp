@@ -12,6 +12,10 @@
 #include "base/error.hpp"
 #include "base/rounding.hpp"
 
+#ifndef MADV_POPULATE_WRITE  // glibc 2.34 and older
+#define MADV_POPULATE_WRITE 23
+#endif
+
 namespace tutti {
 namespace {
 
@@ -38,9 +42,10 @@ SharedMapping::SharedMapping(std::size_t size, int descriptor, std::size_t page_
     if (page_size == page && size >= huge_page) madvise(address, bytes, MADV_HUGEPAGE);
 }
 
-void SharedMapping::make_present(std::size_t offset, std::size_t bytes) const {
+bool SharedMapping::make_present(std::size_t offset, std::size_t bytes) const {
     const std::size_t begin = offset / page * page;
-    madvise(all_.data() + begin, round_up(offset + bytes, page) - begin, MADV_POPULATE_WRITE);
+    const std::size_t end = round_up(offset + bytes, page);
+    return madvise(all_.data() + begin, end - begin, MADV_POPULATE_WRITE) == 0;
 }
 
 SharedMapping::~SharedMapping() {

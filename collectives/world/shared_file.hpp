@@ -28,8 +28,9 @@ public:
     std::span<std::byte> bytes() const { return used_; }
     std::span<std::byte> all() const { return all_; }  // to the end of the last page
     /// Makes the pages of this part present in one system call, which costs a fraction of a page
-    /// fault for each of them. Has no effect before Linux 5.14.
-    void make_present(std::size_t offset, std::size_t bytes) const;
+    /// fault for each of them. Returns false if the system refuses (before Linux 5.14, or without
+    /// memory): page faults then provide them.
+    bool make_present(std::size_t offset, std::size_t bytes) const;
 
 private:
     std::span<std::byte> all_;

@@ -24,9 +24,9 @@ namespace {
 // Larger pieces have a file of their own, whose memory returns to the system.
 constexpr std::size_t most_in_arena = std::size_t{256} << 10;
 constexpr std::size_t arena_bytes = std::size_t{4} << 20;
-// Most bytes of all pieces that a rank makes present when it maps them: with many ranks, a plan
-// uses the pieces of a few.
-constexpr std::size_t most_present = std::size_t{1} << 20;
+// Largest own piece, and most bytes of its peers' pieces, that a rank makes present before their
+// first use. With many ranks, a plan uses the pieces of a few.
+constexpr std::size_t most_present = std::size_t{16} << 20;
 
 // Stored at the start of a rank's piece. The sizes of its parts follow, then the parts.
 struct alignas(cache_line) Head {
@@ -62,6 +62,7 @@ struct Grant {
 struct PlaceOfPiece {
     SharedFile::Key file;
     std::size_t offset = 0;
+    std::size_t bytes = 0;
 };
 
 // The arenas of this process, whose ranks may be threads, and those of its peers that it has
@@ -162,12 +163,11 @@ private:
 class SharedPieces::Piece {
 public:
     Piece(std::shared_ptr<ProcessArenas> arenas, std::span<const std::size_t> sizes, int ranks)
-        : arenas_(std::move(arenas)) {
-        const std::size_t bytes = bytes_of(sizes);
-        mine_ = arenas_->take(bytes, ranks);
+        : arenas_(std::move(arenas)), bytes_(bytes_of(sizes)) {
+        mine_ = arenas_->take(bytes_, ranks);
         if (mine_.file->key().error != 0) return;
         // Before the peers, so that the pages are on the memory node of this rank.
-        if (bytes <= most_present) mine_.file->mapping()->make_present(mine_.offset, bytes);
+        if (bytes_ <= most_present) mine_.file->mapping()->make_present(mine_.offset, bytes_);
         std::ranges::copy(std::as_bytes(sizes), mine_.memory().begin() + sizeof(Head));
         parts_ = sizes.size();
     }
@@ -181,16 +181,18 @@ public:
     Piece(const Piece&) = delete;
     Piece& operator=(const Piece&) = delete;
 
-    PlaceOfPiece place() const { return {mine_.file->key(), mine_.offset}; }
+    PlaceOfPiece place() const { return {mine_.file->key(), mine_.offset, bytes_}; }
 
     void map(const std::vector<PlaceOfPiece>& of_ranks) {
         std::size_t present = 0;
         for (const PlaceOfPiece& place : of_ranks) {
             auto mapping = arenas_->map(place.file);
             std::byte* const begin = mapping->bytes().data() + place.offset;
-            const std::size_t bytes = bytes_of(sizes_at(begin));
-            present += bytes;
-            if (present <= most_present) mapping->make_present(place.offset, bytes);
+            const bool is_of_peer = place.file.process != getpid();
+            if (is_of_peer && present + place.bytes <= most_present) {
+                mapping->make_present(place.offset, place.bytes);
+                present += place.bytes;
+            }
             of_rank_.push_back({std::move(mapping), begin});
         }
     }
@@ -198,7 +200,8 @@ public:
     std::vector<std::span<std::byte>> part(std::size_t number) const {
         std::vector<std::span<std::byte>> part;
         for (const OfRank& one : of_rank_) {
-            const auto sizes = sizes_at(one.begin);
+            const std::span sizes(reinterpret_cast<const std::size_t*>(one.begin + sizeof(Head)),
+                                  parts_);
             part.emplace_back(one.begin + offset_of(number, sizes), sizes[number]);
         }
         return part;
@@ -214,11 +217,8 @@ private:
         std::byte* begin;
     };
 
-    std::span<const std::size_t> sizes_at(const std::byte* piece) const {
-        return {reinterpret_cast<const std::size_t*>(piece + sizeof(Head)), parts_};
-    }
-
     std::shared_ptr<ProcessArenas> arenas_;
+    std::size_t bytes_;
     Grant mine_;
     std::size_t parts_ = 0;
     std::vector<OfRank> of_rank_;

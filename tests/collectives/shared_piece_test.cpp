@@ -2,14 +2,16 @@
 #include "collectives/world/shared_piece.hpp"
 
 #include <gtest/gtest.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 #include <algorithm>
+#include <cstdint>
+#include <span>
 #include <vector>
 
 #include "base/index.hpp"
 #include "base/open_file.hpp"
+#include "collectives/world/shared_file.hpp"
 #include "collectives/world/shared_plan_memory.hpp"
 
 namespace tutti {
@@ -67,8 +69,9 @@ bool are_present(std::span<const std::byte> memory) {
 // Fresh pages are zeroed and mapped by one system call instead of a page fault each. A piece of
 // this size has a file of its own, so its pages are fresh.
 TEST(SharedPiece, IsPresentBeforeItIsUsed) {
-    if (madvise(nullptr, 0, MADV_POPULATE_WRITE) != 0)
+    if (!SharedMapping(1).make_present(0, 1))
         GTEST_SKIP() << "this needs Linux 5.14 (MADV_POPULATE_WRITE)";
+    if (!OpenFile("/proc/self/pagemap", O_RDONLY)) GTEST_SKIP() << "this needs /proc/self/pagemap";
     run_as_threads(2, 20, [](World& world) {
         const auto piece = shared_piece(world, 300 << 10);
         for (int rank = 0; rank < world.size(); ++rank)

@@ -104,7 +104,7 @@ TEST(TriedPlan, TriesNothingWhileStepsAreWatched) {
     });
 }
 
-// The transport shm has several methods for unregistered memory. Three trials run each of them, in
+// The transport shm has several methods for unregistered memory. Two trials run each of them, in
 // buffers that change.
 TEST(TriedPlan, IsCorrectWithEachMethod) {
     for (const int ranks : {1, 2, 3})

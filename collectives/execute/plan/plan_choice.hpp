@@ -20,18 +20,18 @@ namespace tutti {
 /// The first run uses the first plan, as it may stay the only run. A short trial follows at once.
 /// Later trials are so rare that the slower plans cost 2 % of the time. But the first trial, and
 /// one that changed the choice, are repeated after 32 to 128 runs, in case they were disturbed;
-/// after twice as many each time if the choice goes on changing. A plan that cost more than 1.5
-/// times the least in the last trial has one run in the next one, which may find it with cold
-/// caches: it can be slower than usual, never faster. If it now costs less than that, the next
-/// trial follows soon.
+/// after twice as many each time if that goes on. A plan that cost more than 1.5 times the least in
+/// the last trial is slow: it has a single run in the next trial. With cold caches, that run takes
+/// longer than usual, so every fourth trial also has the runs that are ignored. If a slow plan now
+/// costs less, the next trial follows soon, too.
 class PlanChoice {
 public:
     static constexpr int most_plans = 4;
     /// The typical time of each plan on one rank, in ns for calls of the same length.
     using Times = std::array<std::int64_t, most_plans>;
 
-    /// A trial ignores the first runs of a plan: the caches still hold the data of another plan,
-    /// and a plan may have memory for several runs, which is new to them.
+    /// A trial ignores the first runs of a plan that is not slow: the caches still hold the data of
+    /// another plan, and a plan may have memory for several runs, which is new to them.
     explicit PlanChoice(int plans, int ignored = 1) : plans_(plans), ignored_(as_size(ignored)) {}
 
     /// Returns whether the next run must begin with agree().
@@ -82,7 +82,7 @@ public:
         for (std::size_t plan = 0; plan < costs.size(); ++plan) costs[plan] += slowest[plan];
         const auto least = std::min_element(costs.begin(), costs.begin() + plans_);
         const int before = std::exchange(best_, static_cast<int>(least - costs.begin()));
-        const bool is_first = std::exchange(is_first_, false);
+        const bool is_first = ended_++ == 0;
         bool is_confirmed = !is_first && best_ == before;
         std::int64_t lost = 0;
         for (std::size_t plan = 0; plan < as_size(plans_); ++plan) {
@@ -95,7 +95,7 @@ public:
         const std::int64_t rare = 50 * lost / std::max<std::int64_t>(*least, 1);
         left_ = is_confirmed ? std::clamp<std::int64_t>(rare, 256, 4096)
                              : std::clamp<std::int64_t>(rare / 8, soon_, 4 * soon_);
-        soon_ = is_first || best_ == before ? soonest : std::min<std::int64_t>(2 * soon_, 1024);
+        soon_ = is_first || is_confirmed ? soonest : std::min<std::int64_t>(2 * soon_, 1024);
         tried_ = none;
     }
 
@@ -118,13 +118,16 @@ private:
     }
 
     bool is_slow(std::size_t plan) const { return counted_[plan] == counted_slow; }
-    // Returns how many runs of a plan the current trial ignores.
-    std::size_t ignored_runs(std::size_t plan) const { return is_slow(plan) ? 0 : ignored_; }
+    // Returns how many runs of a plan the current trial, or the next one, ignores.
+    std::size_t ignored_runs(std::size_t plan) const {
+        const bool is_fourth = ended_ % 4 == 3;
+        return is_slow(plan) && !is_fourth ? 0 : ignored_;
+    }
 
     int plans_;
     std::size_t ignored_;
     int best_ = 0;
-    bool is_first_ = true;          // whether no trial has ended
+    int ended_ = 0;                 // trials
     std::int64_t soon_ = soonest;   // least runs until a trial that confirms the choice
     int tried_ = none;              // plans that the current trial has tried; none: no trial runs
     std::int64_t left_ = 1;         // runs until the next trial

@@ -67,10 +67,10 @@ private:
 
     void begin_current() {
         Plan& plan = current();
-        is_timed_ = choice_.is_trial() && !is_watched_;
-        if (is_timed_) began_ns_ = now_ns();
         if (std::exchange(at(bound_, number()), bindings_) != bindings_)
             plan.take(call(), caller());
+        is_timed_ = choice_.is_trial() && !is_watched_;
+        if (is_timed_) began_ns_ = now_ns();
         plan.at_ = 0;
         plan.begin();
     }

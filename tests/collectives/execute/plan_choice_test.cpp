@@ -115,6 +115,15 @@ TEST(PlanChoice, FollowsTheMachineWhenItChanges) {
     EXPECT_GE(ranks.calls_of(1, 500), 470);
 }
 
+// With cold caches, the only run of the slow plan takes three times as long: 210 ns.
+TEST(PlanChoice, FollowsAMuchSlowerPlanThatBecomesTheFastest) {
+    Ranks ranks({{100, 200}});
+    ranks.calls_of(0, 2000);
+    ranks.change({{100, 70}});
+    ranks.calls_of(0, 2000);
+    EXPECT_GE(ranks.calls_of(1, 500), 470);
+}
+
 // Each trial sees calls of other lengths of the octave.
 TEST(PlanChoice, ComparesCallsOfDifferentLengths) {
     Ranks ranks({{1000, 940}});
