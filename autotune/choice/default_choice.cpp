@@ -19,10 +19,12 @@ namespace {
 // copying some KiB; between hosts a message takes ten times as long.
 constexpr Bytes small_on_host{16 * 1024};
 constexpr Bytes small_across_hosts{64 * 1024};
-constexpr Bytes small_if_copied{128 * 1024};
-constexpr Bytes small_if_copied_on_shared_cores{64 * 1024};
-// Up to this size, both of two ranks add a half of a reduce whose data the kernel copies.
-constexpr Bytes most_halved_if_copied{4 * 1024 * 1024};
+// Two ranks of unregistered memory add halves of a vector, which the kernel copies, above the first
+// size; in a reduce, up to the second one.
+constexpr Bytes small_by_kernel_copies{128 * 1024};
+constexpr Bytes most_halved_by_kernel_copies{4 * 1024 * 1024};
+// Up to this size, ranks that share cores use one-shot for an all-reduce of unregistered memory.
+constexpr Bytes small_unregistered_on_shared_cores{64 * 1024};
 // Two ranks exchange vectors of up to this size in cache lines, by the default of HostTuning.
 constexpr Bytes in_lines_of_pair{2 * HostTuning{}.ll_up_to.count};
 // Up to this size, one of two ranks adds a vector in less time than a second step takes.
@@ -37,7 +39,7 @@ constexpr Bytes small_among_nodes{32 * 1024};
 // % of the time.
 constexpr Bytes long_between_two_hosts{4 * 1024 * 1024};
 // Up to this number of ranks, the root's own messages take less time than a second level. Measured
-// with 4 and 8 ranks.
+// with 4 and 8 ranks. One-shot on shared cores was measured with as many.
 constexpr Bytes tiny_among_nodes{8 * 1024};
 constexpr int few_ranks = 8;
 // Above this size of all blocks, forwarding one costs more than a message to its rank.
@@ -137,8 +139,9 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
         // of the time for 512 KiB. If they copy in and out, two-shot takes 1.7 to 1.8 times as long
         // as the butterfly from 128 KiB to 1 MiB. If the kernel copies, it takes 1.1 to 1.3 of the
         // butterfly's time for 128 KiB, 0.75 to 1.0 for 256 KiB, and 0.5 to 0.85 for 512 KiB to 4
-        // MiB. A spread reduce takes 0.7 to 0.85 of the tree's time from 256 KiB to 4 MiB, 0.8
-        // to 1.1 for freshly written input, and 1.3 to 1.9 for 8 MiB of it.
+        // MiB. A reduce by round-robin takes
+        // 0.7 to 0.85 of the tree's time from 256 KiB to 4 MiB with untouched input, 0.8 to 1.1
+        // with freshly written input, and 1.3 to 1.9 for 8 MiB of that.
         const bool is_pair = world.size() == 2,
                    is_reached = buffers == BufferKind::registered || buffers == BufferKind::mapped,
                    is_all_reduce = call.collective == Collective::all_reduce,
@@ -151,18 +154,18 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
         if (is_pair && is_reached && is_all_reduce && bytes > in_lines_of_pair &&
             !world.oversubscribed)
             return bytes <= small_of_reached_pair ? "tree" : "two-shot";
-        const bool halves_pay = bytes > small_if_copied && !world.refuses_peer_memory &&
-                                (is_all_reduce || bytes <= most_halved_if_copied);
+        const bool halves_pay = bytes > small_by_kernel_copies && !world.refuses_peer_memory &&
+                                (is_all_reduce || bytes <= most_halved_by_kernel_copies);
         const bool stays_whole =
             is_pair && (call.collective == Collective::broadcast ||
                         ((is_reduce || is_all_reduce) && !is_reached && !halves_pay));
-        // Ranks that share cores take turns for each step, and copies in and out add steps. With 4
-        // and 8 ranks on 2 cores, one-shot takes 0.75 to 0.88 of two-shot's time for a freshly
-        // written vector of 32 KiB, and 0.9 to 1.0 for 64 KiB. Where peers reach the memory, it
-        // takes 1.1 to 1.3.
+        // Ranks that share cores take turns for each step, and copy-in-copy-out adds steps. With 4
+        // and 8 ranks on 2 cores and freshly written input, one-shot takes 0.75 to 0.88 of
+        // two-shot's time for 32 KiB, and 0.9 to 1.0 for 64 KiB. In registered memory, it takes 1.1
+        // to 1.3 of two-shot's time.
         const bool has_one_step =
             is_all_reduce && world.oversubscribed && world.size() <= few_ranks &&
-            buffers == BufferKind::unregistered && bytes <= small_if_copied_on_shared_cores;
+            buffers == BufferKind::unregistered && bytes <= small_unregistered_on_shared_cores;
         const bool is_long_barrier =
             call.collective == Collective::barrier && world.size() > most_ranks_of_linear_barrier;
         const BySize& algorithms =

@@ -99,14 +99,14 @@ struct Route {
     std::vector<Way> ways = {};
     std::size_t expected = 0;  ///< the way that is expected to be the fastest
     BufferKind buffers = BufferKind::unregistered;
-    StoreChoice stores = StoreChoice();  ///< of each way, see stores_of()
+    StoreChoice stores = StoreChoice();  ///< before stores_of() adapts it to a way
 };
 
 /// Returns the schedule of one way of a route.
 Schedule schedule_of(const Schedule& whole, const Way& way);
 
-/// Returns the stores of one way of a route: the route's, or always cached ones where the kernel
-/// copies and nothing is reduced.
+/// Returns which stores one way of a route uses. Single-copy that does not reduce always uses plain
+/// stores; any other way uses `whole`.
 StoreChoice stores_of(const StoreChoice& whole, Collective collective, const Way& way);
 
 /// Returns the route of a call. `methods` are those of the choice's transport that the ranks can

@@ -42,7 +42,7 @@ SharedMapping::SharedMapping(std::size_t size, int descriptor, std::size_t page_
     if (page_size == page && size >= huge_page) madvise(address, bytes, MADV_HUGEPAGE);
 }
 
-bool SharedMapping::make_present(std::size_t offset, std::size_t bytes) const {
+bool SharedMapping::prefault(std::size_t offset, std::size_t bytes) const {
     const std::size_t begin = offset / page * page;
     const std::size_t end = round_up(offset + bytes, page);
     return madvise(all_.data() + begin, end - begin, MADV_POPULATE_WRITE) == 0;

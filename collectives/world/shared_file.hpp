@@ -27,10 +27,10 @@ public:
     bool failed() const { return all_.empty(); }
     std::span<std::byte> bytes() const { return used_; }
     std::span<std::byte> all() const { return all_; }  // to the end of the last page
-    /// Makes the pages of this part present in one system call, which costs a fraction of a page
-    /// fault for each of them. Returns false if the system refuses (before Linux 5.14, or without
-    /// memory): page faults then provide them.
-    bool make_present(std::size_t offset, std::size_t bytes) const;
+    /// Prefaults `bytes` bytes at `offset` by one system call. Per page, this takes a fraction of
+    /// the time of a page fault. Returns false before Linux 5.14 or if memory is short; the first
+    /// access to each page then causes a page fault.
+    bool prefault(std::size_t offset, std::size_t bytes) const;
 
 private:
     std::span<std::byte> all_;

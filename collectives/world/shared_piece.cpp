@@ -24,9 +24,9 @@ namespace {
 // Larger pieces have a file of their own, whose memory returns to the system.
 constexpr std::size_t most_in_arena = std::size_t{256} << 10;
 constexpr std::size_t arena_bytes = std::size_t{4} << 20;
-// Largest own piece, and most bytes of its peers' pieces, that a rank makes present before their
-// first use. With many ranks, a plan uses the pieces of a few.
-constexpr std::size_t most_present = std::size_t{16} << 20;
+// A rank prefaults its own piece if it has at most this size, and the pieces of its peers up to
+// this total. With many ranks, a plan reads the pieces of only a few peers.
+constexpr std::size_t most_prefaulted = std::size_t{16} << 20;
 
 // Stored at the start of a rank's piece. The sizes of its parts follow, then the parts.
 struct alignas(cache_line) Head {
@@ -166,8 +166,8 @@ public:
         : arenas_(std::move(arenas)), bytes_(bytes_of(sizes)) {
         mine_ = arenas_->take(bytes_, ranks);
         if (mine_.file->key().error != 0) return;
-        // Before the peers, so that the pages are on the memory node of this rank.
-        if (bytes_ <= most_present) mine_.file->mapping()->make_present(mine_.offset, bytes_);
+        // The owner touches the pages first, so they are on its NUMA node.
+        if (bytes_ <= most_prefaulted) mine_.file->mapping()->prefault(mine_.offset, bytes_);
         std::ranges::copy(std::as_bytes(sizes), mine_.memory().begin() + sizeof(Head));
         parts_ = sizes.size();
     }
@@ -184,14 +184,14 @@ public:
     PlaceOfPiece place() const { return {mine_.file->key(), mine_.offset, bytes_}; }
 
     void map(const std::vector<PlaceOfPiece>& of_ranks) {
-        std::size_t present = 0;
+        std::size_t prefaulted = 0;
         for (const PlaceOfPiece& place : of_ranks) {
             auto mapping = arenas_->map(place.file);
             std::byte* const begin = mapping->bytes().data() + place.offset;
             const bool is_of_peer = place.file.process != getpid();
-            if (is_of_peer && present + place.bytes <= most_present) {
-                mapping->make_present(place.offset, place.bytes);
-                present += place.bytes;
+            if (is_of_peer && prefaulted + place.bytes <= most_prefaulted) {
+                mapping->prefault(place.offset, place.bytes);
+                prefaulted += place.bytes;
             }
             of_rank_.push_back({std::move(mapping), begin});
         }

@@ -49,8 +49,8 @@ TEST(SharedPiece, IsZeroedAndReachedByAllRanks) {
     });
 }
 
-// Whether this process has all pages of this memory, so that it can be used without page faults.
-bool are_present(std::span<const std::byte> memory) {
+// Returns whether all pages of this memory are mapped in this process.
+bool are_mapped(std::span<const std::byte> memory) {
     constexpr std::size_t page = 4096;
     const OpenFile pages("/proc/self/pagemap", O_RDONLY);
     const auto number_of = [](const std::byte* at) {
@@ -68,14 +68,14 @@ bool are_present(std::span<const std::byte> memory) {
 
 // Fresh pages are zeroed and mapped by one system call instead of a page fault each. A piece of
 // this size has a file of its own, so its pages are fresh.
-TEST(SharedPiece, IsPresentBeforeItIsUsed) {
-    if (!SharedMapping(1).make_present(0, 1))
-        GTEST_SKIP() << "this needs Linux 5.14 (MADV_POPULATE_WRITE)";
+TEST(SharedPiece, IsPrefaulted) {
+    if (!SharedMapping(1).prefault(0, 1))
+        GTEST_SKIP() << "this needs Linux 5.14 or later (MADV_POPULATE_WRITE)";
     if (!OpenFile("/proc/self/pagemap", O_RDONLY)) GTEST_SKIP() << "this needs /proc/self/pagemap";
     run_as_threads(2, 20, [](World& world) {
         const auto piece = shared_piece(world, 300 << 10);
         for (int rank = 0; rank < world.size(); ++rank)
-            EXPECT_TRUE(are_present(piece->of(Rank{rank})));
+            EXPECT_TRUE(are_mapped(piece->of(Rank{rank})));
         world.barrier();
     });
 }

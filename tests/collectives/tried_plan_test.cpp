@@ -104,8 +104,8 @@ TEST(TriedPlan, TriesNothingWhileStepsAreWatched) {
     });
 }
 
-// The transport shm has several methods for unregistered memory. Two trials run each of them, in
-// buffers that change.
+// The transport shm has several methods for unregistered memory. The first trial, and usually a
+// second one, run each of them, in buffers that change.
 TEST(TriedPlan, IsCorrectWithEachMethod) {
     for (const int ranks : {1, 2, 3})
         run_as_threads(ranks, 60, [&](World& world) {

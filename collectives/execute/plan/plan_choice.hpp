@@ -18,20 +18,19 @@ namespace tutti {
 /// they exchange their times and decide alike.
 ///
 /// The first run uses the first plan, as it may stay the only run. A short trial follows at once.
-/// Later trials are so rare that the slower plans cost 2 % of the time. But the first trial, and
-/// one that changed the choice, are repeated after 32 to 128 runs, in case they were disturbed;
-/// after twice as many each time if that goes on. A plan that cost more than 1.5 times the least in
-/// the last trial is slow: it has a single run in the next trial. With cold caches, that run takes
-/// longer than usual, so every fourth trial also has the runs that are ignored. If a slow plan now
-/// costs less, the next trial follows soon, too.
+/// Later trials are so rare that the slower plans cost 2 % of the time. But the first trial is
+/// repeated after 32 to 128 runs, in case it was disturbed. So is a trial that changed the choice,
+/// or in which a slow plan was no longer slow. This wait doubles while that continues. A plan is
+/// slow if it cost more than 1.5 times the least in the last trial. A slow plan has a single run in
+/// the next trial. That run finds cold caches, so every fourth trial also runs it untimed first.
 class PlanChoice {
 public:
     static constexpr int most_plans = 4;
     /// The typical time of each plan on one rank, in ns for calls of the same length.
     using Times = std::array<std::int64_t, most_plans>;
 
-    /// A trial ignores the first runs of a plan that is not slow: the caches still hold the data of
-    /// another plan, and a plan may have memory for several runs, which is new to them.
+    /// A trial does not time the first `ignored` runs of a plan: the caches still hold the data of
+    /// another plan, and these runs may be the first ones in their memory.
     explicit PlanChoice(int plans, int ignored = 1) : plans_(plans), ignored_(as_size(ignored)) {}
 
     /// Returns whether the next run must begin with agree().
@@ -102,8 +101,8 @@ public:
 private:
     static constexpr int none = -1;
     static constexpr std::int64_t soonest = 32;
-    // Timed runs of one plan: in the first trial; in later ones, if it cost at most 1.5 times the
-    // least; and if it cost more.
+    // Timed runs of one plan in the first trial, and in later ones: of a plan that is not slow, and
+    // of a slow one.
     static constexpr std::size_t counted_first = 2, counted_close = 3, counted_slow = 1;
     // Calls of a plan have different lengths, so times for `unit` bytes are compared. A call
     // without data takes as long as moving `latency` bytes.
@@ -118,7 +117,8 @@ private:
     }
 
     bool is_slow(std::size_t plan) const { return counted_[plan] == counted_slow; }
-    // Returns how many runs of a plan the current trial, or the next one, ignores.
+    // Returns the number of untimed runs of a plan in the current trial; between trials, in the
+    // next one.
     std::size_t ignored_runs(std::size_t plan) const {
         const bool is_fourth = ended_ % 4 == 3;
         return is_slow(plan) && !is_fourth ? 0 : ignored_;
@@ -127,7 +127,7 @@ private:
     int plans_;
     std::size_t ignored_;
     int best_ = 0;
-    int ended_ = 0;                 // trials
+    int ended_ = 0;                 // trials that have ended
     std::int64_t soon_ = soonest;   // least runs until a trial that confirms the choice
     int tried_ = none;              // plans that the current trial has tried; none: no trial runs
     std::int64_t left_ = 1;         // runs until the next trial

@@ -115,7 +115,8 @@ TEST(PlanChoice, FollowsTheMachineWhenItChanges) {
     EXPECT_GE(ranks.calls_of(1, 500), 470);
 }
 
-// With cold caches, the only run of the slow plan takes three times as long: 210 ns.
+// The slow plan now takes 70 ns, but 210 ns in its single run, which has cold caches. Only a fourth
+// trial, which runs it untimed first, shows the change.
 TEST(PlanChoice, FollowsAMuchSlowerPlanThatBecomesTheFastest) {
     Ranks ranks({{100, 200}});
     ranks.calls_of(0, 2000);
@@ -142,9 +143,9 @@ TEST(PlanChoice, ForgivesASingleSlowCall) {
     EXPECT_EQ(ranks.run(), 0);
 }
 
-// Each plan may be disturbed, and by little or much. With the cold caches of its only run in the
-// second trial, the fastest plan still looks slower, but no longer much slower. So a third trial
-// follows soon.
+// The first trial delays the fastest plan, so the other one (200 ns) is chosen. In the second
+// trial, the fastest plan has one run with cold caches: 300 ns, which is not more than 1.5 times
+// 200. So a third trial follows soon and chooses it.
 TEST(PlanChoice, SoonFindsThatTheFirstTrialWasDisturbed) {
     for (const int best : {0, 1})
         for (const std::int64_t delay : {500, 50'000}) {

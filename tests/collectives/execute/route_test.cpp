@@ -240,7 +240,7 @@ TEST(Route, StreamsResultsThatNoCacheCouldKeep) {
     EXPECT_EQ(share(4 * MiB), 1);
 }
 
-TEST(Route, KeepsCopiesInTheCachesWhereTheKernelCopiesTheOthers) {
+TEST(Route, UsesPlainStoresForSingleCopyWithoutReduction) {
     const auto share = [](Collective collective, TransferMethod method) {
         return stores_of(StoreChoice(Stores::streaming), collective, {method}).streaming_share();
     };
