@@ -44,8 +44,9 @@ struct Case {
     int root = 0;
     int pieces = 1;  // pieces per chunk, in turn, which reuse places
     int radix = 0;
-    int ranks_of_host = 0;  // 0: all; ranks of different hosts exchange messages
-    int parts = 1;          // parts of each chunk, in the same step
+    int ranks_of_host = 0;         // 0: all; ranks of different hosts exchange messages
+    int parts = 1;                 // parts of each chunk, in the same step
+    std::int64_t elements = 4096;  // of a block: 16 KiB
 };
 
 bool is_in_place(const Case& tried) {
@@ -95,11 +96,12 @@ TransferMethod method_of(Memory memory) {
 }
 
 PlanRequest request_of(const Case& tried, const Schedule& schedule) {
-    PlanRequest request{
-        .schedule = schedule,
-        .call = {.collective = tried.algorithm->collective, .root = Rank{tried.root}},
-        .buffers = {.input = {}, .output = {}, .in_place = is_in_place(tried)},
-        .method = method_of(tried.memory)};
+    PlanRequest request{.schedule = schedule,
+                        .call = {.collective = tried.algorithm->collective,
+                                 .root = Rank{tried.root},
+                                 .count = tried.elements},
+                        .buffers = {.input = {}, .output = {}, .in_place = is_in_place(tried)},
+                        .method = method_of(tried.memory)};
     if (tried.ranks_of_host > 0)
         for (int rank = 0; rank < tried.ranks; ++rank)
             request.hosts.push_back(rank / tried.ranks_of_host);
@@ -168,6 +170,31 @@ TEST(RankProgram, IsRightWhateverTheAlgorithmAndTheMemory) {
                     if (root != 0 && !has_root(algorithm.collective)) continue;
                     expect_right({&algorithm, ranks, memory, root});
                 }
+}
+
+// Ranks wait in a step of their own for blocks that peers store in the last step.
+TEST(RankProgram, IsRightWithShortBlocksWherePeersReachTheMemory) {
+    for (const Algorithm& algorithm : catalog())
+        for (int ranks : {2, 3, 4, 5, 8})
+            for (Memory memory : {Memory::registered, Memory::in_place})
+                for (int of_host : {0, 2})
+                    expect_right({.algorithm = &algorithm,
+                                  .ranks = ranks,
+                                  .memory = memory,
+                                  .root = ranks / 2,
+                                  .ranks_of_host = of_host,
+                                  .elements = 512});
+}
+
+TEST(RankProgram, AwaitsShortPushesInAStepOfItsOwn) {
+    const auto steps_of_root = [](std::int64_t elements) {
+        const Case gather{.algorithm = &find_algorithm(Collective::gather, "linear"),
+                          .ranks = 2,
+                          .elements = elements};
+        return programs_of(gather, schedule_of(gather).value())[0].steps.size();
+    };
+    EXPECT_EQ(steps_of_root(512), 2U);
+    EXPECT_EQ(steps_of_root(513), 1U);
 }
 
 // Ranks share the parts of a chunk.

@@ -60,6 +60,12 @@ void leave_out_implied_dependencies(RankProgram& program) {
 // place, pushing takes 1.5 times as long.
 constexpr std::size_t most_pushed_by_all = 2 << 20;
 
+// For blocks of up to this size that peers store in the last step, a rank has one more step, in
+// which it waits for them, instead of at the end of the last step. The limit is for the longest
+// call of the plan. Between two ranks, a gather of registered blocks of 1 and 2 KiB takes 0.77 of
+// the time, one of 4 KiB blocks 1.06 to 1.2, and one of 128 KiB blocks 1.8.
+constexpr std::size_t most_awaited_apart = 2 << 10;
+
 bool is_of_peer(const MovePlace& end) { return end.peer.has_value(); }
 
 bool writes_to_peer(const ProgramStep& step) {
@@ -302,7 +308,7 @@ private:
                 if (state_of(transfer.chunk).last_step == step.number)
                     free_memory_of(transfer.chunk, step.number);
         moves().shrink_to_fit();
-        if (is_last(step))  // no rank reads what arrives now
+        if (is_last(step) && !awaits_pushes_apart())  // no rank reads what arrives now
             program_.last_readers = std::move(pushes_in_step);
         else if (!pushes_in_step.empty())
             program_.steps.push_back(
@@ -328,6 +334,12 @@ private:
                    step.sends.size() * bytes_of_block(call_) <= most_pushed_by_all) {
             load_sending_ = own_copies_ + int_size(step.sends) - 1;
         }
+    }
+
+    // Whether a rank waits in a step of its own for short blocks that peers store in the last step,
+    // instead of at the end of that step.
+    bool awaits_pushes_apart() const {
+        return !buffers_.by_kernel && bytes_of_block(call_) <= most_awaited_apart;
     }
 
     bool is_last(const RankStep& step) const {
