@@ -46,7 +46,7 @@ struct Case {
     int radix = 0;
     int ranks_of_host = 0;         // 0: all; ranks of different hosts exchange messages
     int parts = 1;                 // parts of each chunk, in the same step
-    std::int64_t elements = 4096;  // of a block: 16 KiB
+    std::int64_t elements = 4096;  // in each block (16 KiB)
 };
 
 bool is_in_place(const Case& tried) {
