@@ -139,9 +139,9 @@ std::string_view guess(const Call& call, BufferKind buffers, const World& world)
         // of the time for 512 KiB. If they copy in and out, two-shot takes 1.7 to 1.8 times as long
         // as the butterfly from 128 KiB to 1 MiB. If the kernel copies, it takes 1.1 to 1.3 of the
         // butterfly's time for 128 KiB, 0.75 to 1.0 for 256 KiB, and 0.5 to 0.85 for 512 KiB to 4
-        // MiB. A reduce by round-robin takes
-        // 0.7 to 0.85 of the tree's time from 256 KiB to 4 MiB with untouched input, 0.75 to
-        // 1.15 with freshly written input, and 1.3 to 1.9 for 8 MiB of that.
+        // MiB. A reduce by round-robin takes 0.7 to 0.85 of the tree's time from 256 KiB to 4 MiB
+        // with untouched input, and 0.75 to 1.15 with freshly written input. For 8 MiB of freshly
+        // written input, it takes 1.3 to 1.9 of the tree's time.
         const bool is_pair = world.size() == 2,
                    is_reached = buffers == BufferKind::registered || buffers == BufferKind::mapped,
                    is_all_reduce = call.collective == Collective::all_reduce,
